@@ -1,0 +1,48 @@
+"""The decorator that makes a function a check, and what a check is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sm120kit.diagnosis.types import CannotTell, Finding, Signature
+
+if TYPE_CHECKING:
+    from sm120kit.diagnosis.case import Case
+
+CHECK_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\.[a-z0-9]+(-[a-z0-9]+)*")
+
+CheckFunction = Callable[["Case"], Iterator[Finding | CannotTell]]
+
+
+class NotApplicable(Exception):  # noqa: N818 - an outcome, not an error
+    """Raised by a check whose subject is not there (no toolkit, no torch): the reason as a sentence."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check as read from its file. ``page`` is the file's docstring: its manual page."""
+
+    id: str
+    run: CheckFunction
+    page: str = ""
+    path: str = ""
+    signatures: tuple[Signature, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The first line of its page."""
+        return self.page.strip().partition("\n")[0] or self.id
+
+
+def check(check_id: str) -> Callable[[CheckFunction], Check]:
+    """Make a generator over a case the check ``check_id`` (``family.name``).
+
+    It yields findings, and ``CannotTell`` for each subject it could not judge; it raises ``NotApplicable`` where
+    there is nothing to judge. Having yielded nothing it says: looked at, and well.
+    """
+    if not CHECK_ID.fullmatch(check_id):
+        raise ValueError(f"{check_id!r} is not a check id: use family.name in lower case, as toolkit.nv-target-missing")
+    return lambda function: Check(id=check_id, run=function)

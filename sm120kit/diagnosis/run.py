@@ -1,0 +1,48 @@
+"""Runs checks over a case. A check that crashes is reported as crashed and the others go on."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from sm120kit.diagnosis.case import Case
+from sm120kit.diagnosis.registry import Check, NotApplicable
+from sm120kit.diagnosis.types import CannotTell, CheckResult, Finding, Outcome
+
+
+def run_checks(checks: Iterable[Check], case: Case) -> tuple[CheckResult, ...]:
+    """Run each check and return its result, in the order given."""
+    return tuple(run_check(check, case) for check in checks)
+
+
+def run_check(check: Check, case: Case) -> CheckResult:
+    """Run one check; whatever it does, the answer is a result."""
+    findings: list[Finding] = []
+    unknowns: list[CannotTell] = []
+    try:
+        for item in check.run(case):
+            if isinstance(item, Finding):
+                findings.append(replace(item, check=check.id))
+            else:
+                unknowns.append(item)
+    except NotApplicable as why:
+        return CheckResult(check.id, Outcome.NOT_APPLICABLE, reason=str(why))
+    except Exception as error:
+        return CheckResult(
+            check.id,
+            Outcome.CRASHED,
+            reason=f"{type(error).__name__}: {error}",
+            findings=tuple(findings),
+            unknowns=tuple(unknowns),
+            traceback=traceback.format_exc(),
+        )
+    outcome = Outcome.FOUND if findings else Outcome.UNKNOWN if unknowns else Outcome.OK
+    return CheckResult(
+        check.id,
+        outcome,
+        reason="; ".join(dict.fromkeys(unknown.reason for unknown in unknowns)),
+        findings=tuple(findings),
+        unknowns=tuple(unknowns),
+    )

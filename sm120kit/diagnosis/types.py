@@ -1,0 +1,203 @@
+"""Findings and what belongs to them, as plain data. ``Report`` is what every output format is made from."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Literal
+
+import msgspec
+
+SCHEMA = "sm120kit.report/1"
+
+
+class Struct(msgspec.Struct, frozen=True):
+    """Base of all diagnosis data."""
+
+
+class Severity(str, Enum):
+    """error = will not start or gives wrong results, for something installed or asked for; warning = runs worse
+    or breaks soon; note = worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+    @property
+    def rank(self) -> int:
+        """3 for error, 2 for warning, 1 for note."""
+        return {"error": 3, "warning": 2, "note": 1}[self.value]
+
+
+class Outcome(str, Enum):
+    """What became of one check."""
+
+    OK = "ok"
+    FOUND = "found"
+    NOT_APPLICABLE = "not_applicable"
+    UNKNOWN = "unknown"
+    CRASHED = "crashed"
+
+
+class Evidence(Struct, frozen=True):
+    """One thing that a person can look at for themselves.
+
+    ``text`` is the fact (``CUDART_VERSION 13020``, ``not found``), ``where`` the path, command line or variable,
+    ``owner`` the wheel (``name version``) that installed the file.
+    """
+
+    text: str
+    where: str = ""
+    line: int = 0
+    owner: str = ""
+
+
+class Manual(Struct, frozen=True, tag="manual", tag_field="kind"):
+    """A remedy for people: what to do, and commands ready to copy. It is never run by us."""
+
+    text: str
+    commands: tuple[str, ...] = ()
+
+
+class Repair(Struct, frozen=True, tag="repair", tag_field="kind"):
+    """A named intent that ``sm120kit fix`` turns into actions.
+
+    ``intent``: ``compose_view``, ``add_missing_links``, … ``parameters`` name what it is about (``cuda_home``).
+    """
+
+    text: str
+    intent: str
+    parameters: dict[str, str] = {}
+    needs_consent: bool = False
+
+
+Remedy = Manual | Repair
+
+
+class Finding(Struct, frozen=True):
+    """One thing wrong (or worth knowing) about one subject. Without evidence there is no finding."""
+
+    check: str
+    severity: Severity
+    subject: str
+    """What it is about: a path, a wheel, a consumer. With ``check`` it identifies the finding across runs."""
+    message: str
+    evidence: tuple[Evidence, ...]
+    remedies: tuple[Remedy, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.evidence:
+            raise ValueError(f"finding of {self.check} about {self.subject} has no evidence")
+
+
+class CannotTell(Struct, frozen=True):
+    """A check's word that it could not judge one subject, and why."""
+
+    subject: str
+    reason: str
+
+
+class Suppression(Struct, frozen=True):
+    """One line of a suppression file. Check and subject are globs; ``expires`` is an ISO date or empty."""
+
+    check: str
+    reason: str
+    subject: str = "*"
+    expires: str = ""
+
+
+class CheckResult(Struct, frozen=True):
+    """One check's outcome. ``reason`` says why it did not apply, could not tell, or how it crashed."""
+
+    check: str
+    outcome: Outcome
+    reason: str = ""
+    findings: tuple[Finding, ...] = ()
+    unknowns: tuple[CannotTell, ...] = ()
+    traceback: str = ""
+
+
+class ReportedFinding(Struct, frozen=True):
+    """A finding as reported: with its fingerprint and whether a suppression covers it."""
+
+    check: str
+    severity: Severity
+    subject: str
+    message: str
+    evidence: tuple[Evidence, ...]
+    remedies: tuple[Remedy, ...]
+    fingerprint: str
+    """16 hexadecimal digits of check and subject: stable across runs, machines and wordings."""
+    suppressed: bool = False
+    suppression_reason: str = ""
+
+
+class CheckLine(Struct, frozen=True):
+    """One row of ``checks[]`` in a report."""
+
+    check: str
+    outcome: Outcome
+    reason: str = ""
+    unknowns: tuple[CannotTell, ...] = ()
+
+
+class Fact(Struct, frozen=True):
+    """One line of what was looked at, for ``-v``: a label, the value as text, and where it was read."""
+
+    label: str
+    value: str
+    where: str = ""
+
+
+class FactGroup(Struct, frozen=True):
+    """A titled table of facts (Target, Host, Driver, Toolkits, Which toolkit each consumer takes)."""
+
+    title: str
+    facts: tuple[Fact, ...]
+
+
+class Summary(Struct, frozen=True):
+    """Counts over all findings and checks; suppressed ones are counted apart."""
+
+    errors: int
+    warnings: int
+    notes: int
+    suppressed: int
+    unknown: int
+    crashed: int
+    checks: int
+    verdict: Literal["good", "findings", "unknown", "crashed"]
+    """``unknown``: nothing wrong was seen, and too little could be read to call it good (see ``doubts``)."""
+    doubts: tuple[str, ...] = ()
+    """Plain sentences: no GPU was seen, no toolkit was found, …"""
+
+
+class Report(Struct, frozen=True):
+    """The whole of one diagnosis."""
+
+    schema: str
+    tool_version: str
+    target: str
+    """One sentence: which target, and why that one."""
+    findings: tuple[ReportedFinding, ...]
+    """Worst first."""
+    checks: tuple[CheckLine, ...]
+    summary: Summary
+    expired_suppressions: tuple[Suppression, ...] = ()
+    unused_suppressions: tuple[Suppression, ...] = ()
+    looked_at: tuple[FactGroup, ...] = ()
+
+
+class Signature(Struct, frozen=True):
+    """The known text of a failure in a log.
+
+    ``pattern`` is a regular expression for one line; ``rank`` says whether that line is a cause or a wrapper
+    around one. ``example`` is one real line, ``look_alike`` a line that must not match. ``versions`` names what
+    it was seen with; ``source`` where.
+    """
+
+    pattern: str
+    rank: Literal["cause", "wrapper"]
+    example: str
+    look_alike: str
+    source: str
+    versions: str = ""

@@ -1,0 +1,25 @@
+"""The one error class that users meet, and the exit codes of every command."""
+
+from __future__ import annotations
+
+from typing import Final
+
+GOOD: Final = 0
+FINDINGS: Final = 1
+USAGE: Final = 2
+OWN_FAULT: Final = 3
+TARGET_UNREADABLE: Final = 4
+INTERRUPTED: Final = 130
+
+
+class Sm120kitError(Exception):
+    """Something a person can act on: what was found and where, and in ``hint`` what to do.
+
+    ``exit_code`` is one of the codes above; the command line prints message and hint, never a traceback.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", exit_code: int = USAGE) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.exit_code = exit_code

@@ -1,0 +1,52 @@
+"""Cases of toolkit.nv-target-missing."""
+
+from msgspec.structs import replace
+
+from tests.builders import CU13, flashinfer, known, named, sglang, snapshot, toolkit
+from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable
+
+CHECK = "toolkit.nv-target-missing"
+
+_WITHOUT_CCCL = toolkit(cccl=None)
+_WHOLE = toolkit()
+_NV_BESIDE = replace(
+    _WHOLE,
+    cccl_copies=(
+        replace(
+            _WHOLE.cccl_copies[0],
+            include_dir=f"{CU13}/include",
+            version=known("3.0.1"),
+            has_cuda_std=False,
+            has_cub=False,
+            has_thrust=False,
+        ),
+        replace(_WHOLE.cccl_copies[0], has_nv_target=False),
+    ),
+)
+
+CASES = [
+    healthy("a whole toolkit named", named()),
+    healthy("a whole toolkit taken by SGLang's JIT", snapshot(consumers=(sglang(),))),
+    broken(
+        "no CCCL in the toolkit named",
+        named(toolkits=(_WITHOUT_CCCL,)),
+        an_error(CU13, f"{CU13}/include/cccl", "nvcc 13.0"),
+    ),
+    broken(
+        "no CCCL, and FlashInfer 0.6.7 brings none",
+        snapshot(toolkits=(_WITHOUT_CCCL,), consumers=(flashinfer("0.6.7.post2"),)),
+        an_error(CU13, "taken by flashinfer"),
+    ),
+    broken(
+        "SGLang's JIT sees no copy although FlashInfer brings one",
+        snapshot(toolkits=(_WITHOUT_CCCL,), consumers=(flashinfer("0.7.2.post1"), sglang())),
+        an_error(CU13, "taken by sglang"),
+    ),
+    look_alike(
+        "FlashInfer 0.7.2 brings its own CCCL",
+        snapshot(toolkits=(_WITHOUT_CCCL,), consumers=(flashinfer("0.7.2.post1"),)),
+    ),
+    look_alike("nv/target only in include/nv, as the wheel's second copy", named(toolkits=(_NV_BESIDE,))),
+    not_applicable("a toolkit that nobody takes", snapshot(toolkits=(_WITHOUT_CCCL,))),
+    not_applicable("no toolkit", snapshot(toolkits=())),
+]
