@@ -22,11 +22,13 @@ from sm120kit.snapshot.types import (
     HostCompilerLimits,
     Interpreter,
     LinkProbe,
+    LiveView,
     Part,
     Snapshot,
     Target,
     Toolkit,
     TorchBuild,
+    ViewManifest,
 )
 
 SITE = "/srv/venv/lib/python3.12/site-packages"
@@ -127,8 +129,14 @@ def toolkit(
         host_compiler_limits=known(HostCompilerLimits(gcc, clang)),
         glibc_guards=known(GlibcGuards(sinpi_cospi=True, rsqrt=True)),
         architectures=Unknown("nvcc was not asked"),
+        crt_launch_arguments=known(2 if _crt_release(release, releases) == "13.0" else 1),
     )
     return replace(made, **changes)
+
+
+def _crt_release(release: str, releases: Mapping[str, str | None] | None) -> str:
+    """``major.minor`` of the crt headers that a hand-made toolkit holds."""
+    return ".".join(((releases or {}).get("crt") or release).split(".")[:2])
 
 
 def flashinfer(version: str = "0.7.2.post1", home: str | None = CU13, **changes: Any) -> Consumer:
@@ -248,6 +256,18 @@ def host_without_gpu(**changes: Any) -> Host:
 def gcc(version: str = "13.3.0", command: str = "c++") -> HostCompiler:
     """A host compiler."""
     return HostCompiler(command, known(f"/usr/bin/{command}"), "gcc", known(version))
+
+
+def live_view(**changes: Any) -> Known[LiveView]:
+    """A toolkit view made from the wheels of the venv, whole, and not in use."""
+    made = LiveView(
+        current="/home/me/.local/share/sm120kit/targets/venv-0123456789ab/current",
+        path="/home/me/.local/share/sm120kit/toolkits/0123456789abcdef",
+        env_script="/home/me/.local/share/sm120kit/targets/venv-0123456789ab/env.sh",
+        in_use=False,
+        manifest=known(ViewManifest("0", "13.0", (), (CU13,), {}, "0123456789abcdef", "/srv/venv")),
+    )
+    return known(replace(made, **changes))
 
 
 def snapshot(**changes: Any) -> Snapshot:

@@ -10,7 +10,8 @@ A toolkit whose include folders hold no `nv/target`, taken by something that bri
 
 ## How it is found
 The include folders of this toolkit's `nvcc.profile` are looked through in the compiler's order. FlashInfer
-0.6.10 and later put a CCCL of their own before them; for such a consumer the toolkit's copy does not matter.
+0.6.10 and later put a CCCL of their own before them; for such a consumer the toolkit's copy does not matter. Without
+an nvcc.profile that can be read it is unknown where nvcc would look, and `toolkit.incomplete` says what is wrong.
 
 ## Remedy
 Install the CCCL wheel of the compiler's release beside it, or let `sm120kit fix` compose a toolkit view with one
@@ -28,19 +29,18 @@ from sm120kit.diagnosis import (
     Case,
     Evidence,
     Finding,
-    Manual,
     NotApplicable,
-    Release,
-    Repair,
     Severity,
     Signature,
+    Unknown,
     Use,
     at,
     check,
     finding,
     part_evidence,
 )
-from sm120kit.diagnosis.remedies import cccl_package
+from sm120kit.diagnosis.releases import part_release
+from sm120kit.diagnosis.remedies import cccl_package, compose_view
 
 SIGNATURES = [
     Signature(
@@ -64,13 +64,15 @@ def nv_target_missing(case: Case) -> Iterator[Finding | CannotTell]:
         without_own = [consumer for consumer in use.consumers if not consumer.uses_bundled_cccl_only]
         if use.consumers and not without_own and not use.named:
             continue
-        yield _missing(use, [consumer.name for consumer in without_own])
+        if isinstance(use.toolkit.profile, Unknown):
+            yield CannotTell(use.toolkit.home, f"where its nvcc searches is unknown: {use.toolkit.profile.reason}")
+        else:
+            yield _missing(use, [consumer.name for consumer in without_own])
 
 
 def _missing(use: Use, consumers: list[str]) -> Finding:
     toolkit = use.toolkit
     nvcc = toolkit.part("nvcc")
-    release = Release.of(nvcc.release) if nvcc else None
     evidence: list[Evidence] = [at("no nv/target", folder) for folder in toolkit.include_dirs]
     if nvcc:
         evidence.append(part_evidence(nvcc))
@@ -82,7 +84,7 @@ def _missing(use: Use, consumers: list[str]) -> Finding:
         "thrust or cuda/std will not compile",
         evidence,
         [
-            Repair("Compose a toolkit view with one whole CCCL", "compose_view", {"cuda_home": toolkit.home}),
-            Manual("Install the CCCL headers of the compiler's release", cccl_package(toolkit, release)),
+            compose_view(toolkit, "Compose a toolkit view with one whole CCCL"),
+            cccl_package(toolkit, part_release(toolkit, "nvcc")),
         ],
     )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
+
+import msgspec
 
 from sm120kit.diagnosis.types import Severity
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
-from sm120kit.snapshot.types import Consumer, Distribution, LinkProbe, Snapshot, Toolkit
+from sm120kit.snapshot.types import Consumer, Distribution, LinkProbe, LiveView, Snapshot, Toolkit
 
 
-@dataclass(frozen=True)
-class NamedGpu:
+class NamedGpu(msgspec.Struct, frozen=True):
     """Hardware named by ``--gpu``: ``rtx-pro-6000x8`` gives one of these with count 8."""
 
     name: str
@@ -21,16 +21,14 @@ class NamedGpu:
     """Bytes; 0 where only a compute capability was named."""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """What was asked for beside the target itself."""
 
     gpus: tuple[NamedGpu, ...] = ()
     driver: str = ""
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(msgspec.Struct, frozen=True):
     """A CUDA tree that is judged: who would take it, and whether ``--cuda-home`` names it.
 
     Components are compared only inside one of these, since one nvcc run sees no other tree.
@@ -41,6 +39,9 @@ class Use:
     named: bool
     needed: bool
     """Whether something installed cannot serve without compiling through it."""
+    repaired: bool = False
+    """Whether a toolkit view stands in for this tree: what is wrong with it harms nobody who uses the view, and
+    those who do not are told once (``repair.view-not-used``)."""
     probes: tuple[LinkProbe, ...] = ()
     """The link lines of its takers. Their ``cuda_home`` is another folder where a wrapper script stands between."""
 
@@ -52,7 +53,10 @@ class Use:
     @property
     def worst(self) -> Severity:
         """The most that may be said about this tree: error where it is named or needed, warning where it is only
-        taken by those who build extensions themselves or have them prebuilt, note where nobody takes it."""
+        taken by those who build extensions themselves or have them prebuilt, note where nobody takes it or a repair
+        stands in for it."""
+        if self.repaired and not self.named:
+            return Severity.NOTE
         if self.named or self.needed:
             return Severity.ERROR
         return Severity.WARNING if self.consumers else Severity.NOTE
@@ -70,12 +74,11 @@ class Use:
         return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(msgspec.Struct, frozen=True, dict=True):
     """Snapshot and request, with the derived facts that checks share. Pure: asks nothing of the machine."""
 
     snapshot: Snapshot
-    request: Request = field(default_factory=Request)
+    request: Request = msgspec.field(default_factory=Request)
 
     @property
     def hardware_named(self) -> bool:
@@ -124,11 +127,21 @@ class Case:
             return None
         return next((each for each in known.value if each.name == name), None)
 
+    @property
+    def unused_view(self) -> LiveView | None:
+        """The toolkit view that is live for this target and whole, where its environment does not use it."""
+        view = self.snapshot.live_view
+        if not isinstance(view, Known) or view.value.in_use or view.value.gone or self.snapshot.target.cuda_home:
+            return None
+        return view.value
+
     @cached_property
     def uses(self) -> tuple[Use, ...]:
         """Every CUDA tree on disk with those who would take it: judged ones first."""
         snapshot = self.snapshot
         compilers = [consumer for consumer in snapshot.consumers if consumer.name != "triton"]
+        view = self.unused_view
+        behind = view.manifest.value.homes if view and isinstance(view.manifest, Known) else ()
         uses = []
         for toolkit in snapshot.toolkits:
             takers = tuple(consumer for consumer in compilers if consumer.toolkit == toolkit.home)
@@ -142,6 +155,7 @@ class Case:
                     consumers=takers,
                     named=named,
                     needed=any(self.must_compile(consumer) for consumer in takers),
+                    repaired=bool(set(behind) & {toolkit.home, *toolkit.aliases}),
                     probes=tuple(probe for probe in snapshot.link_probes if probe.cuda_home in link_homes),
                 )
             )

@@ -7,9 +7,11 @@ import sys
 import traceback
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
+
+import msgspec
+from msgspec.structs import replace
 
 from sm120kit.data import data_dir
 from sm120kit.diagnosis.registry import Check
@@ -18,8 +20,7 @@ from sm120kit.errors import Sm120kitError
 PAGE_HEADINGS = ("What it finds", "Why it matters", "How it is found", "Remedy", "Sources")
 
 
-@dataclass(frozen=True)
-class Catalogue:
+class Catalogue(msgspec.Struct, frozen=True):
     """All checks by id, in the order of their ids."""
 
     checks: dict[str, Check]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from sm120kit.diagnosis.types import CannotTell, Finding, Signature
 
@@ -21,8 +22,7 @@ class NotApplicable(Exception):  # noqa: N818 - an outcome, not an error
     """Raised by a check whose subject is not there (no toolkit, no torch): the reason as a sentence."""
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """One check as read from its file. ``page`` is the file's docstring: its manual page."""
 
     id: str

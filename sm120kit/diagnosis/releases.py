@@ -6,6 +6,7 @@ import re
 from typing import NamedTuple
 
 from sm120kit.snapshot.facts import Fact, Known
+from sm120kit.snapshot.types import Toolkit
 
 
 class Release(NamedTuple):
@@ -27,3 +28,9 @@ class Release(NamedTuple):
     def of(cls, fact: Fact[str]) -> Release | None:
         """The release that a fact tells, or ``None`` where it is unknown or no number."""
         return cls.parse(fact.value) if isinstance(fact, Known) else None
+
+
+def part_release(toolkit: Toolkit, name: str) -> Release | None:
+    """The release of one part of a toolkit; ``None`` where the part is absent or its release unknown."""
+    part = toolkit.part(name)
+    return Release.of(part.release) if part else None

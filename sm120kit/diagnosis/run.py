@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable
 
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from sm120kit.diagnosis.case import Case
@@ -24,9 +25,11 @@ def run_check(check: Check, case: Case) -> CheckResult:
     try:
         for item in check.run(case):
             if isinstance(item, Finding):
-                findings.append(replace(item, check=check.id))
-            else:
+                findings.append(_validated(replace(item, check=check.id)))
+            elif isinstance(item, CannotTell):
                 unknowns.append(item)
+            else:
+                raise TypeError(f"a check yields findings and CannotTell, and this one a {type(item).__name__}")
     except NotApplicable as why:
         return CheckResult(check.id, Outcome.NOT_APPLICABLE, reason=str(why))
     except Exception as error:
@@ -46,3 +49,12 @@ def run_check(check: Check, case: Case) -> CheckResult:
         findings=tuple(findings),
         unknowns=tuple(unknowns),
     )
+
+
+def _validated(finding: Finding) -> Finding:
+    """The finding, after a look at every field: check files come from anywhere, and outputs trust the types.
+
+    Raises:
+        msgspec.ValidationError: a field holds something else than its type says.
+    """
+    return convert(to_builtins(finding), Finding)

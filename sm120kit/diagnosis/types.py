@@ -7,11 +7,18 @@ from typing import Literal
 
 import msgspec
 
+from sm120kit.snapshot.types import Change
+
 SCHEMA = "sm120kit.report/1"
+COMPARISON_SCHEMA = "sm120kit.comparison/1"
 
 
 class Struct(msgspec.Struct, frozen=True):
     """Base of all diagnosis data."""
+
+
+FailOn = Literal["error", "warning", "unknown", "never"]
+"""What makes a command fail (``--fail-on``): each word takes in those before it, except ``never``."""
 
 
 class Severity(str, Enum):
@@ -26,6 +33,10 @@ class Severity(str, Enum):
     def rank(self) -> int:
         """3 for error, 2 for warning, 1 for note."""
         return {"error": 3, "warning": 2, "note": 1}[self.value]
+
+    def reaches(self, fail_on: FailOn) -> bool:
+        """Whether a finding of this severity makes a command fail that was given ``--fail-on``."""
+        return self.rank >= {"error": 3, "warning": 2, "unknown": 2, "never": 4}[fail_on]
 
 
 class Outcome(str, Enum):
@@ -185,6 +196,21 @@ class Report(Struct, frozen=True):
     expired_suppressions: tuple[Suppression, ...] = ()
     unused_suppressions: tuple[Suppression, ...] = ()
     looked_at: tuple[FactGroup, ...] = ()
+
+
+class Comparison(Struct, frozen=True):
+    """What changed between two snapshots, and which findings came or went with it."""
+
+    schema: str
+    tool_version: str
+    before: str
+    """One sentence: which target, and why that one."""
+    after: str
+    changes: tuple[Change, ...]
+    appeared: tuple[ReportedFinding, ...]
+    gone: tuple[ReportedFinding, ...]
+    worse: bool
+    """Whether an error or a warning came that was not there, or one rose to an error."""
 
 
 class Signature(Struct, frozen=True):

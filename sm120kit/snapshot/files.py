@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from sm120kit.snapshot.types import Mount
+if TYPE_CHECKING:  # a child process reads files without it, and starts in a third of the time
+    from sm120kit.snapshot.types import Mount
 
 READ_LIMIT = 4 << 20
 """Bytes read of one file unless a caller knows better."""
 
 _MOST_LINKS = 40
+_UNPAIRED = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Surrogates that stand for no byte of a file name."""
 
 T = TypeVar("T")
 
@@ -25,8 +29,11 @@ T = TypeVar("T")
 class SlowReader(Protocol):
     """Does one operation of :class:`Files` in a child that can be killed."""
 
-    def ask(self, operation: str, path: str, limit: int = 0) -> object:
-        """Return what the operation of that name returns; raise OSError as it would, or ETIMEDOUT."""
+    def ask(self, operation: str, path: str, limit: int, mount: str) -> object:
+        """Return what the operation of that name returns; raise OSError as it would, or ETIMEDOUT.
+
+        ``mount`` is the slow mount that the path leads to first.
+        """
         ...
 
 
@@ -64,9 +71,9 @@ class Files:
 
     def real(self, path: str) -> str:
         """The path with every symbolic link resolved, as the target would write it."""
-        if self.root or self._slow:
-            return self._inside(self._do("real_host", path, lambda real: real))
-        return os.path.realpath(path, strict=True)
+        resolved_before = self.root or self._slow
+        resolve = (lambda real: real) if resolved_before else _resolved_by_system
+        return self._inside(self._do("real_host", path, resolve))
 
     def link(self, path: str) -> str:
         """What a symbolic link says, unresolved."""
@@ -109,22 +116,23 @@ class Files:
     def _do(
         self, operation: str, path: str, work: Callable[[str], T], limit: int = 0, *, follow_last: bool = True
     ) -> T:
-        if "\0" in path:
-            raise OSError(errno.EINVAL, "a path with a NUL byte", path.replace("\0", "\\0"))
-        if not self.root and not self._slow:
-            return work(path)
+        if "\0" in path or _UNPAIRED.search(path):
+            raise OSError(errno.EINVAL, "no file can have such a name", repr(path))
         try:
-            real = self._resolve(path, follow_last=follow_last)
-        except _OnSlowMount:
+            resolved_before = self.root or self._slow
+            return work(self._resolve(path, follow_last=follow_last) if resolved_before else path)
+        except _OnSlowMount as turn:
             if self._slow_reader is None:
                 raise OSError(errno.ENOTSUP, "on a slow mount", path) from None
-            answer: T = self._slow_reader.ask(operation, path, limit)  # type: ignore[assignment]
+            answer: T = self._slow_reader.ask(operation, path, limit, turn.mount)  # type: ignore[assignment]
             return answer
-        return work(real)
+        except OSError as error:
+            error.filename = path  # as it was asked for, not as it lies below the root
+            raise
 
     def real_host(self, path: str) -> str:
         """The resolved path as this process sees it."""
-        return self._resolve(path) if self.root else os.path.realpath(path, strict=True)
+        return self._resolve(path) if self.root else _resolved_by_system(path)
 
     def _resolve(self, path: str, *, follow_last: bool = True) -> str:
         """Resolve every link inside the root, one component after the other, never past it."""
@@ -138,8 +146,9 @@ class Files:
                     done.pop()
                 continue
             here = self.root + "/" + "/".join((*done, part))
-            if any(here == slow or here.startswith(slow.rstrip("/") + "/") for slow in self._slow):
-                raise _OnSlowMount
+            for slow in self._slow:
+                if here == slow or here.startswith(slow.rstrip("/") + "/"):
+                    raise _OnSlowMount(slow)
             try:
                 target = os.readlink(here) if follow_last or pending else None
             except OSError as error:
@@ -164,12 +173,20 @@ class Files:
 class _OnSlowMount(Exception):  # noqa: N818 - a turn in the road, not an error
     """The next component lies on a network or fuse mount."""
 
+    def __init__(self, mount: str) -> None:
+        super().__init__(mount)
+        self.mount = mount
+
+
+def _resolved_by_system(path: str) -> str:
+    return os.path.realpath(path, strict=True)
+
 
 def _read_regular(path: str, limit: int) -> bytes:
+    if not stat.S_ISREG(os.stat(path).st_mode):  # asked before opening: to open a device can set it in motion
+        raise OSError(errno.EINVAL, "not a regular file", path)
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", path)
         pieces = []
         while limit > 0 and (piece := os.read(descriptor, min(limit, 1 << 20))):
             pieces.append(piece)

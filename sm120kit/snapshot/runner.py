@@ -8,19 +8,27 @@ import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import IO
+
+import msgspec
 
 OUTPUT_LIMIT = 64 << 10
 """Bytes kept of each of a program's two outputs."""
+
+
+_running: set[int] = set()
+"""Process groups that were started and not yet ended."""
 
 
 class RunFailure(Exception):  # noqa: N818 - reads as what it is
     """The program could not be started or did not end in time; the message is a sentence for people."""
 
 
-@dataclass(frozen=True)
-class Ran:
+class DidNotAnswer(RunFailure):
+    """It was started, and ended by us after its time."""
+
+
+class Ran(msgspec.Struct, frozen=True):
     """A program that ended. Outputs are UTF-8 with whatever does not fit replaced."""
 
     command: tuple[str, ...]
@@ -56,18 +64,27 @@ def run(
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise RunFailure(f"{name} cannot be started: {reason}") from error
+    _running.add(process.pid)
     outputs = [_Drain(process.stdout, output_limit), _Drain(process.stderr, output_limit)]
     try:
         returncode = process.wait(limit_s)
     except subprocess.TimeoutExpired:
         _end(process)
-        raise RunFailure(f"{name} did not answer within {limit_s:g} s") from None
+        raise DidNotAnswer(f"{name} did not answer within {limit_s:g} s") from None
     except BaseException:
         _end(process)
         raise
+    finally:
+        _running.discard(process.pid)
     _end_group(process.pid)
     stdout, stderr = (output.text(1.0) for output in outputs)
     return Ran(tuple(command), returncode, stdout, stderr)
+
+
+def end_all() -> None:
+    """End every program that is still at work in a thread, when nobody waits for its answer any more."""
+    for group in tuple(_running):
+        _end_group(group)
 
 
 class _Drain:

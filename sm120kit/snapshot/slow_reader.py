@@ -18,21 +18,27 @@ ANSWER_LIMIT_S = 3.0
 
 
 class KillableReader:
-    """Asks a child; after one silence every later question about a slow mount is refused at once."""
+    """Asks a child; after one silence every later question about that mount is refused at once."""
 
     def __init__(self, root: str = "", limit_s: float = ANSWER_LIMIT_S) -> None:
         self._root = root
         self._limit_s = limit_s
         self._child: subprocess.Popen[bytes] | None = None
-        self._dead = False
+        self._dead: set[str] = set()
         self._lock = threading.Lock()
 
-    def ask(self, operation: str, path: str, limit: int = 0) -> object:
+    def ask(self, operation: str, path: str, limit: int, mount: str) -> object:
         """See :class:`sm120kit.snapshot.files.SlowReader`."""
+        question = {"operation": operation, "path": os.fsencode(path).hex(), "limit": limit}
         with self._lock:
-            if self._dead:
-                raise OSError(errno.ETIMEDOUT, "its network or fuse mount did not answer", path)
-            answer = self._exchange({"operation": operation, "path": os.fsencode(path).hex(), "limit": limit}, path)
+            if mount in self._dead:
+                raise OSError(errno.ETIMEDOUT, f"the network or fuse mount {mount} did not answer", path)
+            try:
+                answer = self._exchange(question)
+            except OSError as error:
+                self._dead.add(mount)
+                self.close()
+                raise OSError(errno.ETIMEDOUT, f"the network or fuse mount {mount} did not answer", path) from error
         if "errno" in answer:
             raise OSError(answer["errno"], answer["text"], path)
         value = answer["value"]
@@ -56,24 +62,18 @@ class KillableReader:
                 self._child.wait(0.2)
             self._child = None
 
-    def _exchange(self, question: dict[str, object], path: str) -> dict[str, Any]:
+    def _exchange(self, question: dict[str, object]) -> dict[str, Any]:
         child = self._child or self._start()
         assert child.stdin is not None
         assert child.stdout is not None
-        try:
-            child.stdin.write(json.dumps(question).encode() + b"\n")
-            child.stdin.flush()
-            line = _read_line(child.stdout.fileno(), self._limit_s)
-        except OSError as error:
-            self._dead = True
-            self.close()
-            raise OSError(errno.ETIMEDOUT, "its network or fuse mount did not answer", path) from error
-        answer: dict[str, Any] = json.loads(line)
+        child.stdin.write(json.dumps(question).encode() + b"\n")
+        child.stdin.flush()
+        answer: dict[str, Any] = json.loads(_read_line(child.stdout.fileno(), self._limit_s))
         return answer
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._child = subprocess.Popen(
-            [sys.executable, "-m", "sm120kit.snapshot.slow_reader", self._root],
+            [sys.executable, "-S", "-m", "sm120kit.snapshot.slow_reader", self._root],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

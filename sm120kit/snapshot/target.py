@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import posixpath
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from sm120kit.errors import TARGET_UNREADABLE, USAGE, Sm120kitError
+from sm120kit.snapshot.context import Context
+from sm120kit.snapshot.environment import read_environment
+from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
+from sm120kit.snapshot.files import Files
+from sm120kit.snapshot.installed import python_at, python_of, pythons_in
+from sm120kit.snapshot.interpreter import ask_interpreter, is_own_interpreter, own_interpreter
+from sm120kit.snapshot.runner import RunFailure
+from sm120kit.snapshot.types import Interpreter, Target
+
+_ENGINES = ("torch", "sglang")
 
 
-@dataclass(frozen=True)
-class TargetOptions:
+class TargetOptions(msgspec.Struct, frozen=True):
     """As given on the command line; empty = not given."""
 
     python: str = ""
@@ -20,3 +36,205 @@ class TargetOptions:
     """False with ``--gpu``: the hardware is named, NVML is not asked."""
     deep: bool = False
     """Scan big binaries (cicc) for their release."""
+    data_dir: str = ""
+    """Where repairs are kept; empty = by XDG."""
+
+
+class ResolvedTarget(msgspec.Struct, frozen=True):
+    """A target that can be read, and its Python."""
+
+    context: Context
+    interpreter: Fact[Interpreter]
+
+
+def check_options(options: TargetOptions) -> None:
+    """Refuse options that contradict each other.
+
+    Raises:
+        Sm120kitError: with exit code 2.
+    """
+    contradictions = (
+        ("--python", options.python, "--site-packages", options.site_packages, "each names the target"),
+        ("--env-file", options.env_file, "--pid", options.pid, "each names the environment"),
+        ("--root", options.root, "--pid", options.pid, "an unpacked image has no running process"),
+    )
+    for first, one, second, other, why in contradictions:
+        if one and other:
+            raise Sm120kitError(f"{first} and {second} contradict each other: {why}", hint="Give one of the two.")
+    if options.pid < 0:
+        raise Sm120kitError(f"--pid {options.pid} is not the number of a process", exit_code=USAGE)
+
+
+def resolve_target(options: TargetOptions, files: Files) -> ResolvedTarget:
+    """Find the target, its environment and its Python. ``files`` must be confined to ``--root`` already.
+
+    Raises:
+        Sm120kitError: the options contradict each other (2), or what they name cannot be examined (4).
+    """
+    check_options(options)
+    if options.root and not files.is_dir("/"):
+        raise _unreadable(f"--root {options.root} is not a folder", "Name the folder that an image was unpacked into.")
+    environment, words = read_environment(options.env_file, options.pid, options.root)
+    cuda_home = ""
+    if options.cuda_home:
+        cuda_home = _absolute(options.cuda_home, options)
+        if not files.is_dir(cuda_home):
+            raise _missing("--cuda-home", cuda_home, options, files, "Name a folder that holds bin/nvcc.")
+        environment["CUDA_HOME"] = environment["CUDA_PATH"] = cuda_home
+    target = Target(
+        kind="interpreter",
+        path="",
+        why="",
+        root=options.root and os.path.abspath(options.root),
+        cuda_home=cuda_home,
+        system_toolkits=options.system_toolkits,
+        environment=words,
+        live=not options.root,
+    )
+    context = Context(files, environment, (), not options.root, target, options.deep)
+    if options.site_packages:
+        return _of_site_packages(context, options)
+    if options.root:
+        return _of_root(context, options)
+    return _of_interpreter(context, options)
+
+
+def _of_interpreter(context: Context, options: TargetOptions) -> ResolvedTarget:
+    python, why = _named_interpreter(context, options) if options.python else _default_interpreter(context)
+    try:
+        if is_own_interpreter(context.files, python):
+            interpreter, source = own_interpreter(context), Source("system", "the Python that runs sm120kit")
+        else:
+            interpreter, source = ask_interpreter(context, python), Source("command", f"{python} -I -S")
+    except RunFailure as failure:
+        hint = "Name another one with --python, or its packages with --site-packages."
+        raise _unreadable(str(failure), hint) from failure
+    return _resolved(context, "interpreter", python, why, Known(interpreter, source), interpreter.site_packages)
+
+
+def _named_interpreter(context: Context, options: TargetOptions) -> tuple[str, str]:
+    files, given = context.files, options.python
+    if "/" not in given:
+        found = context.which(given)
+        if found is None:
+            raise _unreadable(f"--python {given}: no such program on PATH", "Give the path of an interpreter.")
+        return found, f"named by --python {given}"
+    python = _absolute(given, options)
+    if files.is_dir(python):
+        raise _unreadable(f"--python {python} is a folder", f"Name an interpreter, such as {python}/bin/python.")
+    if not files.exists(python):
+        raise _missing("--python", python, options, files, "Give the path of an interpreter.")
+    if not files.is_executable(python):
+        raise _unreadable(f"--python {python} is not an executable file", "Give the path of an interpreter.")
+    return python, "named by --python"
+
+
+def _default_interpreter(context: Context) -> tuple[str, str]:
+    files = context.files
+    remarks: list[str] = []
+    homes = [(name, context.environment.get(name, "")) for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
+    homes.append((".venv", posixpath.join(_working_folder(), ".venv")))
+    reasons = {
+        "VIRTUAL_ENV": "the active virtual environment (VIRTUAL_ENV)",
+        "CONDA_PREFIX": "the active conda environment (CONDA_PREFIX)",
+        ".venv": "the virtual environment .venv of the current folder",
+    }
+    for name, home in homes:
+        python = f"{home.rstrip('/')}/bin/python"
+        if home.startswith("/") and files.is_executable(python):
+            return python, _sentence(reasons[name], remarks)
+        if home and name != ".venv":
+            remarks.append(f"{name} names {home}, which has no bin/python")
+    own = own_interpreter(context)
+    if held := _engines(files, own):
+        return own.executable, _sentence(f"the Python that runs sm120kit, since it has {' and '.join(held)}", remarks)
+    python3 = context.which("python3")
+    if python3 is None:
+        raise _unreadable(
+            "; ".join([*remarks, "no virtual environment is active, and there is no python3 on PATH"]),
+            "Name an interpreter with --python, or a folder of packages with --site-packages.",
+        )
+    return python3, _sentence("python3 on PATH, since no virtual environment is active", remarks)
+
+
+def _of_site_packages(context: Context, options: TargetOptions) -> ResolvedTarget:
+    folder = _absolute(options.site_packages, options)
+    if not context.files.is_dir(folder):
+        raise _missing("--site-packages", folder, options, context.files, "Name the folder that holds the packages.")
+    interpreter = python_of(context.files, folder)
+    fact: Fact[Interpreter] = (
+        Known(interpreter, Source("file", folder))
+        if interpreter
+        else Unknown(f"no interpreter was named, and the path {folder} does not tell which one it belongs to")
+    )
+    return _resolved(context, "site-packages", folder, "named by --site-packages", fact, (folder,))
+
+
+def _of_root(context: Context, options: TargetOptions) -> ResolvedTarget:
+    files, root = context.files, context.target.root
+    if options.python:
+        python = _absolute(options.python, options)
+        if not (files.exists(python) or files.is_link(python)):
+            raise _missing("--python", python, options, files, "Give the interpreter's path inside the image.")
+        chosen = python_at(files, python)
+        why = f"named by --root, with --python {python}"
+        nothing = f"no library folder belongs to {python} in the image"
+    else:
+        pythons = pythons_in(files, context.environment)
+        with_engine = (each for each in pythons if _engines(files, each))
+        chosen = next(with_engine, next(iter(pythons), None))
+        why = "named by --root"
+        if chosen:
+            why += f", with the packages of Python {chosen.version} in {chosen.prefix}"
+        if len(pythons) > 1:
+            why += f" ({len(pythons) - 1} more in the image: name one with --python)"
+        nothing = "the image holds no Python with a folder of packages (looked below /usr, /usr/local, /opt)"
+    if chosen is None:
+        return _resolved(context, "root", root, why, Unknown(nothing), ())
+    return _resolved(context, "root", root, why, Known(chosen, Source("file", chosen.prefix)), chosen.site_packages)
+
+
+def _engines(files: Files, interpreter: Interpreter) -> list[str]:
+    sites = interpreter.site_packages
+    return [name for name in _ENGINES if any(files.is_dir(f"{site}/{name}") for site in sites)]
+
+
+def _resolved(
+    context: Context,
+    kind: Literal["interpreter", "site-packages", "root"],
+    path: str,
+    why: str,
+    interpreter: Fact[Interpreter],
+    site_packages: tuple[str, ...],
+) -> ResolvedTarget:
+    target = msgspec.structs.replace(context.target, kind=kind, path=path, why=why)
+    return ResolvedTarget(replace(context, target=target, site_packages=site_packages), interpreter)
+
+
+def _absolute(path: str, options: TargetOptions) -> str:
+    """As the target writes it, without ``.`` and ``..``; links stay. Inside ``--root`` every path begins there."""
+    return posixpath.normpath(posixpath.join("/" if options.root else _working_folder(), path)).replace("//", "/", 1)
+
+
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return "/"
+
+
+def _sentence(reason: str, remarks: list[str]) -> str:
+    return "; ".join([reason, *remarks])
+
+
+def _unreadable(message: str, hint: str) -> Sm120kitError:
+    return Sm120kitError(message, hint=hint, exit_code=TARGET_UNREADABLE)
+
+
+def _missing(option: str, path: str, options: TargetOptions, files: Files, hint: str) -> Sm120kitError:
+    """The error for something an option names that is not there, or not what it should be."""
+    if options.root and f"{path}/".startswith(f"{os.path.abspath(options.root)}/"):
+        hint = f"Paths are read inside --root: leave out {os.path.abspath(options.root)}."
+    what = "is not a folder" if files.exists(path) else "does not exist"
+    inside = f" inside {options.root}" if options.root else ""
+    return _unreadable(f"{option} {path} {what}{inside}", hint)

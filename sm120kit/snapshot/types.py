@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from sm120kit.snapshot.facts import Fact
+from sm120kit.snapshot.facts import Fact, Unknown
 
 SCHEMA = "sm120kit.snapshot/1"
 
@@ -99,6 +99,8 @@ class Driver(Struct, frozen=True):
     libcuda: Fact[tuple[str, ...]]
     """Every libcuda.so.1 on the loader's search path, in its order, symbolic links resolved."""
     lost_gpus: tuple[LostGpu, ...] = ()
+    libcuda_links: tuple[str, ...] = ()
+    """The same libraries by the path under which the loader finds them, links not resolved."""
 
 
 class Distribution(Struct, frozen=True):
@@ -141,6 +143,8 @@ class Part(Struct, frozen=True):
     """The wheel (``name version``) whose RECORD lists this file, whether or not its size fits."""
     altered: bool = False
     """True when RECORD lists the file with another size: it was overwritten after installation."""
+    links_to: str = ""
+    """For an nvcc that is a symbolic link: the file that it leads to. nvcc itself does not follow it."""
 
 
 PART_NAMES = (
@@ -179,7 +183,8 @@ class CcclCopy(Struct, frozen=True):
     has_thrust: bool
     owner: str = ""
     unowned_files: int = 0
-    """Files of this copy that no wheel's RECORD lists, where a wheel owns others of it: the trace of an overlay."""
+    """Files of this copy that no wheel's RECORD lists, where a wheel owns others of it: the trace of an overlay.
+    Counted in a few of its folders, so the true number may be higher."""
 
 
 class HostCompilerLimits(Struct, frozen=True):
@@ -198,6 +203,10 @@ class GlibcGuards(Struct, frozen=True):
     """Needed with glibc 2.42 and later."""
 
 
+Layout = Literal["system", "wheel-cu12", "wheel-cu13", "conda", "distro", "view", "unknown"]
+"""How a CUDA tree's folders lie: ``system`` is that of NVIDIA's installers, wherever the tree is."""
+
+
 class Toolkit(Struct, frozen=True):
     """One CUDA tree. A tree without nvcc is a *runtime*, not a toolkit (``nvcc`` absent from ``parts``)."""
 
@@ -205,11 +214,12 @@ class Toolkit(Struct, frozen=True):
     """Its most telling name (``--cuda-home`` as given, else CUDA_HOME, else where it was found); unique here."""
     real_home: str
     """Symbolic links resolved; unique here too: another name of the same tree is an alias."""
-    layout: Literal["system", "wheel-cu12", "wheel-cu13", "conda", "distro", "view", "unknown"]
+    layout: Layout
     found_via: tuple[str, ...]
     parts: tuple[Part, ...]
     include_dirs: tuple[str, ...]
-    """What one nvcc run searches, in its order (-I of nvcc.profile, then -isystem), existing or not."""
+    """What one nvcc run searches, in its order (-I of nvcc.profile, then -isystem; with what NVCC_PREPEND_FLAGS,
+    NVCC_APPEND_FLAGS and CPATH add), existing or not. For a tree without nvcc, its own include folders."""
     library_dirs: tuple[str, ...]
     """-L folders of nvcc.profile, for nvcc as linker."""
     profile: Fact[str]
@@ -224,6 +234,9 @@ class Toolkit(Struct, frozen=True):
     glibc_guards: Fact[GlibcGuards]
     architectures: Fact[tuple[str, ...]]
     """Targets by ``nvcc --list-gpu-arch`` (``compute_120``), where nvcc was asked."""
+    crt_launch_arguments: Fact[int]
+    """Arguments of ``__cudaLaunch`` in crt/host_runtime.h: 2 in release 13.0, 1 in every other one (12.4 to 13.5).
+    The crt headers carry no version, so this is what tells 13.0 from the rest whatever wheel claims them."""
     owners: tuple[str, ...] = ()
     """Wheels (``name version``) that put files below home."""
     aliases: tuple[str, ...] = ()
@@ -322,6 +335,48 @@ class TorchBuild(Struct, frozen=True):
     path: str
 
 
+class ViewSource(Struct, frozen=True):
+    """One file that a toolkit view was made of, as it was then. ``modified_ns``: nanoseconds since 1970."""
+
+    path: str
+    size: int
+    modified_ns: int
+
+
+class ViewManifest(Struct, frozen=True):
+    """What lies in every toolkit view as ``sm120kit-view.json``."""
+
+    tool_version: str
+    release: str
+    """CUDA release of its compiler (``13.0``)."""
+    sources: tuple[ViewSource, ...]
+    homes: tuple[str, ...]
+    """The trees that its parts come from."""
+    parts: dict[str, str]
+    """Which source each part comes from, in words."""
+    digest: str
+    target: str = ""
+    """The environment's prefix, or the site-packages, that it serves."""
+
+
+class LiveView(Struct, frozen=True):
+    """The toolkit view that is live for this target."""
+
+    current: str
+    """The link that names it: what CUDA_HOME should be."""
+    path: str
+    """The view itself."""
+    env_script: str
+    """The script that makes a shell use it."""
+    in_use: bool
+    """Whether the target's environment has CUDA_HOME at this view."""
+    manifest: Fact[ViewManifest]
+    changed: tuple[str, ...] = ()
+    """Sources that are no longer as they were."""
+    gone: tuple[str, ...] = ()
+    """Sources that are not there any more."""
+
+
 class Nvcc(Struct, frozen=True):
     """One nvcc on PATH, in PATH's order."""
 
@@ -353,5 +408,16 @@ class Snapshot(Struct, frozen=True):
     nvcc_on_path: tuple[Nvcc, ...]
     environment: dict[str, str]
     """Variables by allow-list; secrets never enter."""
+    live_view: Fact[LiveView] = Unknown("no data folder was looked into")
+    """Unknown where this target was never repaired."""
     loader_dirs: tuple[str, ...] = ()
     """LD_LIBRARY_PATH folders in order."""
+
+
+class Change(Struct, frozen=True):
+    """One difference between two snapshots, as people name it: ``package torch``, ``2.14.0``, ``2.14.1``."""
+
+    what: str
+    before: str
+    """``absent`` where the thing was not there."""
+    after: str

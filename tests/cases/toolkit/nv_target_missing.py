@@ -2,8 +2,9 @@
 
 from msgspec.structs import replace
 
+from sm120kit.snapshot.facts import Unknown
 from tests.builders import CU13, flashinfer, known, named, sglang, snapshot, toolkit
-from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable
+from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable, unknown
 
 CHECK = "toolkit.nv-target-missing"
 
@@ -47,6 +48,15 @@ CASES = [
         snapshot(toolkits=(_WITHOUT_CCCL,), consumers=(flashinfer("0.7.2.post1"),)),
     ),
     look_alike("nv/target only in include/nv, as the wheel's second copy", named(toolkits=(_NV_BESIDE,))),
+    broken(
+        "a conda environment without cuda-cccl",
+        snapshot(toolkits=(toolkit("/opt/conda", cccl=None, layout="conda"),), consumers=(sglang(home="/opt/conda"),)),
+        an_error("/opt/conda", "/opt/conda/include/cccl"),
+    ),
+    unknown(
+        "nvcc.profile cannot be read",
+        named(toolkits=(replace(_WITHOUT_CCCL, profile=Unknown("nvcc.profile cannot be read: Permission denied")),)),
+    ),
     not_applicable("a toolkit that nobody takes", snapshot(toolkits=(_WITHOUT_CCCL,))),
     not_applicable("no toolkit", snapshot(toolkits=())),
 ]

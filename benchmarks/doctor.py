@@ -1,0 +1,169 @@
+"""What ``sm120kit doctor`` costs: CPU time beside ``python -c pass``, and how it grows with the target.
+
+``python benchmarks/doctor.py [--rounds N] [--rivals]``, from the checkout, with sm120kit installed. The targets are
+virtual environments with real NVIDIA wheels (toolkit 13.0 inside, 13.2 as CUDA_HOME), FlashInfer and hundreds of
+distributions that are a name and a version. CPU is user and system time of the command and all its children.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.wheels.trees import CACHE, add_missing, lay  # noqa: E402 - the checkout is put on the path first
+from tests.wheels.variants import HEALTHY, make  # noqa: E402
+
+RIVALS = {
+    "env-doctor check": ("env-doctor==0.3.5", ("env-doctor", "check")),
+    "cuda-doctor diagnose": ("cuda-doctor==0.2.0", ("cuda-doctor", "diagnose")),
+}
+
+
+@dataclass
+class Subject:
+    """One command that is measured, and what was measured."""
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    cpu_s: list[float] = field(default_factory=list)
+    wall_s: list[float] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Run it once; its answer does not matter, that it ends does."""
+        start = time.perf_counter()
+        process = subprocess.Popen(
+            self.command,
+            env=dict(self.environment),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.wall_s.append(time.perf_counter() - start)
+        self.cpu_s.append(usage.ru_utime + usage.ru_stime)
+        if process.returncode not in (0, 1):
+            raise SystemExit(f"{self.name} ended with exit code {process.returncode}: {' '.join(self.command)}")
+
+
+def fake_distribution(site_packages: Path, number: int) -> None:
+    """A distribution as pip leaves it, small: a package of two files and its dist-info."""
+    name, version = f"package_{number:04}", f"{number % 7}.{number % 11}.0"
+    package, info = site_packages / name, site_packages / f"{name}-{version}.dist-info"
+    package.mkdir()
+    info.mkdir()
+    files = {package / "__init__.py": "", package / "core.py": "VALUE = 1\n"}
+    files[info / "METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n{'text ' * 400}\n"
+    files[info / "RECORD"] = "".join(f"{path.relative_to(site_packages)},,\n" for path in files)
+    for path, text in files.items():
+        path.write_text(text)
+
+
+def fake_torch(site_packages: Path) -> None:
+    """What is read of torch: its dist-info and torch/version.py."""
+    (site_packages / "torch").mkdir()
+    (site_packages / "torch/version.py").write_text("__version__ = '2.14.1+cu130'\ncuda = '13.0'\nhip = None\n")
+    (site_packages / "torch-2.14.1.dist-info").mkdir()
+    (site_packages / "torch-2.14.1.dist-info/RECORD").write_text("torch/version.py,,\n")
+
+
+@contextlib.contextmanager
+def target(distributions: int, rivals: bool) -> Iterator[Path]:
+    """A virtual environment of that many distributions; its folder."""
+    base = CACHE / "trees"
+    base.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=base) as scratch, make(HEALTHY["13.0"]) as made:
+        home = Path(scratch) / "venv"
+        venv.create(home, with_pip=rivals)
+        site_packages = next(home.glob("lib/python*/site-packages"))
+        if rivals:
+            wanted = [requirement for requirement, _ in RIVALS.values()]
+            subprocess.run([home / "bin/pip", "install", "--quiet", *wanted], check=True)
+        add_missing(made.site_packages, site_packages)
+        add_missing(lay("flashinfer-python==0.7.2.post1"), site_packages)
+        fake_torch(site_packages)
+        there = sum(1 for _ in site_packages.glob("*.dist-info"))
+        for number in range(distributions - there):
+            fake_distribution(site_packages, number)
+        yield home
+
+
+def doctor_of(home: Path, cuda_home: Path, name: str, *options: str) -> Subject:
+    """The doctor looking at a virtual environment whose CUDA_HOME is another toolkit."""
+    command = [sys.executable, "-m", "sm120kit", "doctor", "--python", str(home / "bin/python"), *options]
+    return Subject(name, command, environment_of(home, cuda_home))
+
+
+def environment_of(home: Path, cuda_home: Path) -> dict[str, str]:
+    """As after ``source bin/activate``, with CUDA_HOME set."""
+    path = f"{home}/bin:{os.environ.get('PATH', '/usr/bin:/bin')}"
+    return {"PATH": path, "HOME": str(home), "CUDA_HOME": str(cuda_home), "LC_ALL": "C.UTF-8"}
+
+
+def measure(subjects: Sequence[Subject], rounds: int) -> None:
+    """Run all of them in turn, so that whatever else the machine does falls on each alike."""
+    for subject in subjects:
+        subject.run()
+        subject.cpu_s.clear()
+        subject.wall_s.clear()
+    for _ in range(rounds):
+        for subject in subjects:
+            subject.run()
+
+
+def table(subjects: Sequence[Subject], unit: Subject) -> str:
+    """Medians of all subjects and their ratio to ``unit``."""
+    unit_s = statistics.median(unit.cpu_s)
+    lines = [f"{'':34} {'CPU':>9} {'spread':>15} {'wall':>9} {'ratio':>7}"]
+    for subject in subjects:
+        middle, low, high = statistics.median(subject.cpu_s), min(subject.cpu_s), max(subject.cpu_s)
+        spread = f"{low * 1000:.0f} to {high * 1000:.0f}"
+        wall = statistics.median(subject.wall_s)
+        lines.append(
+            f"{subject.name:34} {middle * 1000:6.1f} ms {spread:>15} {wall * 1000:6.1f} ms {middle / unit_s:6.1f}x"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Build the targets, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--rounds", type=int, default=21)
+    parser.add_argument("--rivals", action="store_true", help="compare with other doctors, installed for the purpose")
+    options = parser.parse_args()
+    with target(300, options.rivals) as small, target(1000, False) as large, make(HEALTHY["13.2"]) as second:
+        cuda_home = second.cuda_home
+        unit = Subject("python -c pass", [sys.executable, "-c", "pass"], environment_of(small, cuda_home))
+        data_300 = doctor_of(small, cuda_home, "doctor --json, 300 distributions", "--json")
+        data_1000 = doctor_of(large, cuda_home, "doctor --json, 1000 distributions", "--json")
+        text_300 = doctor_of(small, cuda_home, "doctor, 300 distributions")
+        imports = [sys.executable, "-c", "import click, msgspec"]
+        floor = Subject("import click, msgspec", imports, environment_of(small, cuda_home))
+        subjects = [unit, floor, data_300, data_1000, text_300]
+        if options.rivals:
+            subjects += [
+                Subject(name, [str(small / "bin" / program[0]), *program[1:]], environment_of(small, cuda_home))
+                for name, (_, program) in RIVALS.items()
+            ]
+        measure(subjects, options.rounds)
+        growth = statistics.median(data_1000.cpu_s) / statistics.median(data_300.cpu_s) - 1
+        sys.stdout.write(f"{table(subjects, unit)}\n\nfrom 300 to 1000 distributions: {growth:+.1%}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""This target was repaired, and this environment does not use the repair
+
+## What it finds
+A toolkit view is live for the target, and CUDA_HOME of the examined environment does not lead to it.
+
+## Why it matters
+The repair lies beside the toolkit that was broken and changes nothing there: a process that is started without the
+view's variables takes the former toolkit and fails as it did before.
+
+## How it is found
+`targets/…/current` in sm120kit's data folder leads to a view whose files are all there, and CUDA_HOME (else
+CUDA_PATH) of the environment names another place or none. What is wrong with the toolkits behind the view is then
+reported as notes only.
+
+## Remedy
+Source the env script in the shell or unit that starts the server, start it with `sm120kit run`, or take the repair
+back with `sm120kit undo`.
+
+## Sources
+- FlashInfer 0.7.2 jit/cpp_ext.py, torch 2.13 utils/cpp_extension.py: both take CUDA_HOME before anything else
+"""
+
+import shlex
+from collections.abc import Iterator
+
+from sm120kit.diagnosis import CannotTell, Case, Finding, Known, Manual, NotApplicable, at, check, error, warning
+
+
+@check("repair.view-not-used")
+def view_not_used(case: Case) -> Iterator[Finding | CannotTell]:
+    if not isinstance(case.snapshot.live_view, Known):
+        raise NotApplicable("this target has no repair in place")
+    view = case.unused_view
+    if view is None:
+        return
+    environment = case.snapshot.environment
+    named = next((name for name in ("CUDA_HOME", "CUDA_PATH") if environment.get(name)), "")
+    says = f"{named} is {environment[named]}" if named else "neither CUDA_HOME nor CUDA_PATH is set"
+    harmed = [consumer.name for consumer in case.snapshot.consumers if case.must_compile(consumer)]
+    report = error if harmed else warning
+    yield report(
+        view.current,
+        f"This target was repaired by the toolkit view {view.path}, and this environment does not use it: {says}",
+        [at(f"leads to {view.path}", view.current), at(says, case.snapshot.target.environment)],
+        [
+            Manual("Source its script where the server is started", (f". {shlex.quote(view.env_script)}",)),
+            Manual("Or start the server through it", ("sm120kit run -- COMMAND",)),
+        ],
+    )

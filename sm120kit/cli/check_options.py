@@ -1,0 +1,40 @@
+"""The options that say which checks there are and which findings somebody decided to live with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from sm120kit.diagnosis.types import Suppression
+
+checks_dir_option = click.option(
+    "--checks-dir", "checks_dirs", metavar="DIR", multiple=True, help="Read more checks from this folder; repeatable."
+)
+
+suppressions_option = click.option(
+    "--suppressions", metavar="FILE", default="", help="Findings to live with: [[suppress]] tables in TOML."
+)
+
+
+def complete_check(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of all checks, for shells."""
+    from sm120kit.diagnosis.catalogue import read_catalogue
+
+    folders = [Path(folder) for folder in context.params.get("checks_dirs") or ()]
+    return [check_id for check_id in read_catalogue(folders).checks if check_id.startswith(incomplete)]
+
+
+def suppressions_in(path: str) -> tuple[Suppression, ...]:
+    """The lines of the file that ``--suppressions`` names; none without it.
+
+    Raises:
+        Sm120kitError: the file cannot be read or understood; exit code 2.
+    """
+    if not path:
+        return ()
+    from sm120kit.diagnosis.suppression import read_suppressions
+
+    return read_suppressions(Path(path))

@@ -1,0 +1,45 @@
+"""``sm120kit checks``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from sm120kit.cli.check_options import checks_dir_option
+from sm120kit.cli.output import terminal, write_result
+from sm120kit.diagnosis.catalogue import Catalogue, read_catalogue
+from sm120kit.errors import GOOD
+
+SCHEMA = "sm120kit.checks/1"
+
+
+@click.command()
+@checks_dir_option
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the data (sm120kit.checks/1) alone, with pages and signatures."
+)
+def command(*, checks_dirs: Sequence[str], as_json: bool) -> int:
+    """List all checks: id and title."""
+    catalogue = read_catalogue(Path(folder) for folder in checks_dirs)
+    if as_json:
+        from sm120kit.text import encode_json
+
+        write_result(encode_json(_data(catalogue)))
+        return GOOD
+    from sm120kit.report.lines import Lines, Row
+
+    width, colour = terminal()
+    lines = Lines(width)
+    lines.table([Row(check.id, check.title) for check in catalogue.checks.values()])
+    write_result(lines.render(colour=colour))
+    return GOOD
+
+
+def _data(catalogue: Catalogue) -> dict[str, object]:
+    checks = [
+        {"id": check.id, "title": check.title, "path": check.path, "page": check.page, "signatures": check.signatures}
+        for check in catalogue.checks.values()
+    ]
+    return {"schema": SCHEMA, "checks": checks}

@@ -1,0 +1,75 @@
+"""``sm120kit diff``."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import click
+
+from sm120kit.cli.check_options import suppressions_in, suppressions_option
+from sm120kit.cli.doctor import report_crashes
+from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.diagnosis.case import Case
+from sm120kit.diagnosis.catalogue import read_catalogue
+from sm120kit.diagnosis.compare import compare
+from sm120kit.diagnosis.report import make_report
+from sm120kit.diagnosis.run import run_checks
+from sm120kit.diagnosis.types import Outcome, Report
+from sm120kit.errors import FINDINGS, GOOD, OWN_FAULT, Sm120kitError
+
+EPILOG = """\b
+Examples:
+  sm120kit diff monday.json tuesday.json
+  sm120kit diff monday.json                          with the active environment as it is now
+  sm120kit diff monday.json --python /srv/venv/bin/python
+
+\b
+Exit codes: 1 if it got worse (an error or a warning came, or rose), else 0.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("before", metavar="A")
+@click.argument("after", metavar="[B]", default="")
+@target_options(takes_snapshot=True)
+@suppressions_option
+@click.option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.comparison/1) alone.")
+@click.option("-o", "--output", metavar="FILE", default="", help="Write the result to this file.")
+def command(*, before: str, after: str, target: Asked, suppressions: str, as_json: bool, output: str) -> int:
+    """Say what changed between snapshot A and snapshot B, and which findings came or went.
+
+    Without B, A is compared with the target as it is now. What changes by itself, such as free memory, is left out.
+    """
+    from sm120kit.snapshot.diff import changes
+    from sm120kit.snapshot.store import load_snapshot
+
+    request = target.request()
+    named = "--snapshot" if target.snapshot else target.given
+    if after and named:
+        raise Sm120kitError(f"{named} and B both say what A is compared with", hint="Give one of the two")
+    lived_with = suppressions_in(suppressions)
+    old = load_snapshot(before)
+    new = load_snapshot(after) if after else target.read()
+    checks = read_catalogue().checks.values()
+    reports: list[Report] = []
+    crashed = []
+    for snapshot in (old, new):
+        case = Case(snapshot, request)
+        results = run_checks(checks, case)
+        crashed += [result for result in results if result.outcome is Outcome.CRASHED]
+        reports.append(make_report(case, results, today=date.today(), suppressions=lived_with))
+    comparison = compare(reports[0], reports[1], changes(old, new))
+    if as_json:
+        from sm120kit.text import encode_json
+
+        write_result(encode_json(comparison), output)
+    else:
+        from sm120kit.report.comparison import render_comparison
+
+        width, colour = terminal(output)
+        write_result(render_comparison(comparison, width=width, colour=colour), output)
+    report_crashes(crashed)
+    if crashed:
+        return OWN_FAULT
+    return FINDINGS if comparison.worse else GOOD

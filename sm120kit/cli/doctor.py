@@ -1,0 +1,132 @@
+"""``sm120kit doctor``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import click
+
+from sm120kit.cli.check_options import checks_dir_option, complete_check, suppressions_in, suppressions_option
+from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.diagnosis.case import Case
+from sm120kit.diagnosis.catalogue import read_catalogue
+from sm120kit.diagnosis.report import exit_code, make_report
+from sm120kit.diagnosis.run import run_checks
+from sm120kit.diagnosis.selection import select
+from sm120kit.diagnosis.types import CheckResult, FailOn, Outcome, Report
+from sm120kit.errors import Sm120kitError
+
+EPILOG = """\b
+Examples:
+  sm120kit doctor --pid 4242
+      with the variables of a running service, which are seldom those of your shell
+  sm120kit doctor --root /mnt/image --gpu rtx-pro-6000x8 --format junit -o doctor.xml
+      an image, before it meets the hardware
+  ssh box sm120kit snapshot | sm120kit doctor --snapshot -
+      a machine that only takes the snapshot
+
+\b
+Exit codes: 0 good, 1 findings at or above --fail-on, 2 wrong usage, 3 a fault of
+sm120kit itself, 4 the target cannot be examined. What could not be told is no
+failure, unless --fail-on unknown says so.
+"""
+
+
+@click.command(epilog=EPILOG)
+@target_options(takes_snapshot=True)
+@click.option(
+    "--only", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Run these checks: 'toolkit.*'."
+)
+@click.option("--skip", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Leave these checks out.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "unknown", "never"]),
+    default="error",
+    show_default=True,
+    help="What makes the exit code 1; each takes in those before it.",
+)
+@suppressions_option
+@checks_dir_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "junit", "markdown"]),
+    default=None,
+    help="How to write the report; text without it.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("-o", "--output", metavar="FILE", default="", help="Write the report to this file.")
+@click.option("-v", "--verbose", is_flag=True, help="Show all that was looked at.")
+def command(
+    *,
+    target: Asked,
+    only: Sequence[str],
+    skip: Sequence[str],
+    fail_on: FailOn,
+    suppressions: str,
+    checks_dirs: Sequence[str],
+    form: str | None,
+    as_json: bool,
+    output: str,
+    verbose: bool,
+) -> int:
+    """Say what is wrong with a CUDA inference stack: where, whose file it is, and what to do.
+
+    Without options it examines the active environment. It imports nothing of it and changes nothing.
+    """
+    if as_json and form not in (None, "json"):
+        raise Sm120kitError(f"--json and --format {form} contradict each other", hint="Give one of the two")
+    request = target.request()
+    lived_with = suppressions_in(suppressions)
+    catalogue = read_catalogue(Path(folder) for folder in checks_dirs)
+    chosen = select(catalogue.checks, only, skip)
+    case = Case(target.read(), request)
+    results = run_checks(chosen.values(), case)
+    report = make_report(
+        case,
+        results,
+        today=date.today(),
+        suppressions=lived_with,
+        not_run=catalogue.checks.keys() - chosen.keys(),
+    )
+    write_result(_rendered(report, "json" if as_json else form or "text", fail_on, output, verbose=verbose), output)
+    report_crashes(results)
+    return exit_code(report, fail_on)
+
+
+def _rendered(report: Report, form: str, fail_on: FailOn, output: str, *, verbose: bool) -> str | bytes:
+    if form == "json":
+        from sm120kit.text import encode_json
+
+        return encode_json(report)
+    if form == "junit":
+        from sm120kit.report.junit import render_junit
+
+        return render_junit(report, fail_on).encode()
+    if form == "markdown":
+        from sm120kit.report.markdown import render_markdown
+
+        return render_markdown(report, verbose=verbose).encode()
+    from sm120kit.report.terminal import render_terminal
+
+    width, colour = terminal(output)
+    return render_terminal(report, width=width, colour=colour, verbose=verbose)
+
+
+def report_crashes(results: Sequence[CheckResult]) -> None:
+    """Write the tracebacks of crashed checks into a file to send, and name it on standard error."""
+    crashed = [result for result in results if result.outcome is Outcome.CRASHED]
+    if not crashed:
+        return
+    from sm120kit.cli.crash import write_check_crashes
+
+    path = write_check_crashes(sys.argv[1:], crashed)
+    names = ", ".join(result.check for result in crashed)
+    click.echo(
+        f"sm120kit: checks stopped by a fault in their code: {names}. What is needed to find it stands in {path}",
+        err=True,
+    )

@@ -1,0 +1,37 @@
+"""``sm120kit env``."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from sm120kit.cli.output import write_result
+from sm120kit.cli.target_environment import data_dir_option, environment_of
+from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.environment import SHELLS, Shell, render
+from sm120kit.errors import GOOD
+
+EPILOG = """\b
+Examples:
+  eval "$(sm120kit env)"                                  in this shell
+  sm120kit env --shell fish | source                      in this fish
+  sm120kit env --shell systemd -o /etc/sglang.env         for EnvironmentFile= of a unit
+  sm120kit env --shell docker --gpu rtx-pro-6000          lines for a Dockerfile
+"""
+
+
+@click.command(epilog=EPILOG)
+@target_options(takes_snapshot=False)
+@click.option(
+    "--shell", type=click.Choice(SHELLS), default="sh", show_default=True, help="Whom to write it for; sh suits bash."
+)
+@data_dir_option
+@click.option("-o", "--output", metavar="FILE", default="", help="Write it to this file; else to standard output.")
+def command(*, target: Asked, shell: Shell, data_dir: str, output: str) -> int:
+    """Write the variables that a healthy run of the target needs, each with its reason.
+
+    In sh and fish, sourcing it twice adds nothing, and sm120kit_restore brings the old environment back.
+    """
+    write_result(os.fsencode(render(environment_of(target, data_dir), shell)), output)
+    return GOOD

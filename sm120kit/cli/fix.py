@@ -1,0 +1,181 @@
+"""``sm120kit fix``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+
+import click
+
+from sm120kit.cli.check_options import complete_check
+from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.target_environment import data_dir_option
+from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.workbench import Workbench, host_compiler, open_workbench
+from sm120kit.diagnosis.case import Case, Use
+from sm120kit.diagnosis.selection import select
+from sm120kit.diagnosis.types import Severity
+from sm120kit.environment import compute, render
+from sm120kit.errors import FINDINGS, GOOD, Sm120kitError
+from sm120kit.proof.cache import open_cache
+from sm120kit.proof.execute import prove
+from sm120kit.proof.types import Proof, ProofReport
+from sm120kit.repair.carry_out import carry_out
+from sm120kit.repair.lock import locked
+from sm120kit.repair.planner import Workshop, make_plan, needs_packages
+from sm120kit.repair.saved import load_plan, save_plan
+from sm120kit.repair.stub import build_stub
+from sm120kit.repair.transaction import recover
+from sm120kit.repair.types import FixReport, Plan
+
+EPILOG = """\b
+Examples:
+  sm120kit fix                         show what would be done, and why
+  sm120kit fix --apply                 do it, prove it, or take it back
+  sm120kit fix --plan-out plan.json    keep the plan, to look at and apply later
+  sm120kit fix --apply plan.json       apply that very plan, if nothing changed since
+
+\b
+Exit codes: 0 nothing left to repair, 1 something is, or needs packages first.
+"""
+
+
+@click.command(epilog=EPILOG)
+@target_options(takes_snapshot=False)
+@click.option("--apply", "apply", is_flag=True, help="Carry the plan out; without it nothing is written.")
+@click.option("--in-place", is_flag=True, help="Add what is missing inside the toolkit itself, and no view.")
+@click.option("--only", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Mend these findings only.")
+@click.option("--skip", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Leave these findings be.")
+@click.option("--plan-out", metavar="FILE", default="", help="Save the plan as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Write the plan, or what was done, as JSON.")
+@data_dir_option
+@click.argument("saved", metavar="[PLAN]", required=False, default="")
+def command(
+    *,
+    target: Asked,
+    apply: bool,
+    in_place: bool,
+    only: Sequence[str],
+    skip: Sequence[str],
+    plan_out: str,
+    as_json: bool,
+    data_dir: str,
+    saved: str,
+) -> int:
+    """Repair what the doctor found, in a way that can be taken back.
+
+    It composes a complete toolkit of links beside the broken one, proves it with the real compiler and linker, and
+    makes it the live one for this target alone. Packages are never installed: those are named, ready to copy.
+    """
+    if saved and not apply:
+        raise Sm120kitError(f"a plan ({saved}) is given without --apply", hint=f"sm120kit fix --apply {saved}")
+    if saved and (only or skip or in_place or plan_out):
+        raise Sm120kitError(
+            "a saved plan says itself what it does: --only, --skip, --in-place and --plan-out do not go with it",
+            hint=f"sm120kit fix --apply {saved}",
+        )
+    bench = open_workbench(target, data_dir)
+    checks = tuple(select({check.id: check for check in bench.checks}, only, skip).values())
+    if not apply:
+        case = bench.as_repaired()
+        plan, findings = make_plan(case, checks, _workshop(bench), target=bench.target, in_place=in_place)
+        if plan_out:
+            save_plan(plan, plan_out)
+        _write(FixReport(plan=plan, before=findings, env_script=_script(bench, plan)), as_json=as_json)
+        return FINDINGS if any(finding.severity is Severity.ERROR for finding in findings) else GOOD
+    with locked(bench.data_dir):
+        recovered = tuple(recover(bench.data_dir))
+        for sentence in recovered:
+            click.echo(f"sm120kit: {sentence}", err=True)
+        if saved:
+            plan, findings = load_plan(saved, bench.data_dir, bench.key, _homes(bench)), ()
+        else:
+            case = bench.as_repaired()
+            plan, findings = make_plan(case, checks, _workshop(bench), target=bench.target, in_place=in_place)
+        report = FixReport(plan=plan, before=findings, recovered=recovered, env_script=_script(bench, plan))
+        if plan.steps:
+            done = carry_out(
+                plan,
+                bench.data_dir,
+                read=bench.read,
+                checks=checks,
+                prove=lambda case, use: _prove(bench, case, use),
+                started_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+                command="fix --apply",
+            )
+            report = FixReport(
+                plan=plan,
+                before=findings,
+                recovered=recovered,
+                env_script=report.env_script,
+                applied=done.entry.record.number,
+                after=done.findings,
+                proof=done.proof,
+                former_caches=_former_caches(bench, plan),
+            )
+    _write(report, as_json=as_json)
+    left = report.after if report.applied else report.before
+    return FINDINGS if plan.blocked or needs_packages(left) else GOOD
+
+
+def _former_caches(bench: Workbench, plan: Plan) -> tuple[str, ...]:
+    """Caches of compiled kernels that a switch leaves behind; there are none where no view was live before."""
+    if bench.live_view is None or not plan.view or bench.live_view.path == plan.view:
+        return ()
+    from sm120kit.repair.caches import caches_built_through
+
+    return caches_built_through(plan.current, bench.snapshot.environment)
+
+
+def _homes(bench: Workbench) -> list[str]:
+    return [toolkit.home for toolkit in bench.snapshot.toolkits]
+
+
+def _workshop(bench: Workbench) -> Workshop:
+    return Workshop(
+        data_dir=bench.data_dir,
+        target_key=bench.key,
+        target_place=os.path.realpath(bench.place),
+        scripts=_scripts,
+        stub=lambda cuda_h: build_stub(cuda_h, host_compiler(), os.environ),
+    )
+
+
+def _scripts(case: Case, current: str) -> Mapping[str, bytes]:
+    environment = compute(case, current)
+    return {
+        "env.sh": os.fsencode(render(environment, "sh")),
+        "env.fish": os.fsencode(render(environment, "fish")),
+        "env.systemd": os.fsencode(render(environment, "systemd")),
+    }
+
+
+def _script(bench: Workbench, plan: Plan) -> str:
+    """The script to source: where the target has a view, or will have one."""
+    return f"{bench.data_dir.target(bench.key)}/env.sh" if plan.view or bench.live_view else ""
+
+
+def _prove(bench: Workbench, case: Case, use: Use) -> ProofReport:
+    def tell(proof: Proof) -> None:
+        how = "kept from an earlier run" if proof.cached else f"{proof.seconds:.1f} s"
+        click.echo(f"  {proof.outcome}: {proof.rung} ({how})", err=True)
+
+    if sys.stderr.isatty():
+        click.echo("proving with the target's compiler and linker", err=True)
+    environment = bench.environment(case, use.toolkit.home)
+    quiet = (lambda _: None) if not sys.stderr.isatty() else tell
+    return prove(case, use, bench.checks, environment, cache=open_cache(), tell=quiet)
+
+
+def _write(report: FixReport, *, as_json: bool) -> None:
+    if as_json:
+        from sm120kit.text import encode_json
+
+        write_result(encode_json(report))
+        return
+    from sm120kit.report.repair import render_fix
+
+    width, colour = terminal()
+    write_result(render_fix(report, width=width, colour=colour))

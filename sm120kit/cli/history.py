@@ -1,0 +1,43 @@
+"""``sm120kit history``."""
+
+from __future__ import annotations
+
+import click
+
+from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.target_environment import data_dir_option
+from sm120kit.data_dir import open_data_dir
+from sm120kit.errors import GOOD
+from sm120kit.repair.journal import Entry, entries
+from sm120kit.repair.types import HistoryLine
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Write it as JSON.")
+@data_dir_option
+def command(*, as_json: bool, data_dir: str) -> int:
+    """List the repairs that were applied: when, to which target, what they cured, and whether they stand."""
+    lines = tuple(_line(entry) for entry in entries(open_data_dir(data_dir)))
+    if as_json:
+        from sm120kit.text import encode_json
+
+        write_result(encode_json(lines))
+        return GOOD
+    from sm120kit.report.history import render_history
+
+    width, colour = terminal()
+    write_result(render_history(lines, width=width, colour=colour))
+    return GOOD
+
+
+def _line(entry: Entry) -> HistoryLine:
+    record = entry.record
+    return HistoryLine(
+        number=record.number,
+        started_at=record.started_at,
+        status=entry.status,
+        target=record.target,
+        actions=len(record.steps),
+        cures=record.cures,
+        view=record.view,
+    )

@@ -1,0 +1,99 @@
+"""``sm120kit prove``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.target_environment import data_dir_option
+from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.workbench import Workbench, choose_use, open_workbench
+from sm120kit.diagnosis.case import Case, Use
+from sm120kit.errors import FINDINGS, GOOD, TARGET_UNREADABLE, Sm120kitError
+from sm120kit.proof.cache import open_cache
+from sm120kit.proof.execute import prove
+from sm120kit.proof.flashinfer_module import MODULES, flashinfer_rung
+from sm120kit.proof.ladder import architecture
+from sm120kit.proof.types import Proof, ProofReport, Rung
+from sm120kit.snapshot.facts import Known
+
+EPILOG = """\b
+Examples:
+  sm120kit prove                               the toolkit that serves now
+  sm120kit prove --cuda-home /usr/local/cuda   this one
+  sm120kit prove --flashinfer silu_and_mul     and a genuine FlashInfer module
+
+\b
+Exit codes: 0 all that was run passed, 1 something failed, 4 there is nothing to prove.
+"""
+
+
+@click.command(epilog=EPILOG)
+@target_options(takes_snapshot=False)
+@click.option(
+    "--flashinfer", "modules", metavar="MODULE", multiple=True, type=click.Choice(MODULES),
+    help=f"Build this module of FlashInfer too: {', '.join(MODULES)}.",
+)  # fmt: skip
+@click.option("--fresh", is_flag=True, help="Run everything, whatever passed before.")
+@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
+@data_dir_option
+def command(*, target: Asked, modules: tuple[str, ...], fresh: bool, as_json: bool, data_dir: str) -> int:
+    """Prove a toolkit: link, preprocess, compile and load, with the flags of those who would use it.
+
+    Where the target has a repair in place, that one is proved. Everything happens in scratch folders.
+    """
+    bench = open_workbench(target, data_dir)
+    case = bench.as_repaired()
+    use = choose_use(case)
+    if use is None:
+        raise Sm120kitError(
+            "there is no toolkit to prove: nothing installed takes one that has an nvcc",
+            hint="Name one with --cuda-home",
+            exit_code=TARGET_UNREADABLE,
+        )
+    report = prove(
+        case,
+        use,
+        bench.checks,
+        bench.environment(case, use.toolkit.home),
+        cache=None if fresh else open_cache(),
+        more=_module_rungs(modules, bench, case, use),
+        tell=_tell if sys.stderr.isatty() else lambda _: None,
+    )
+    _write(report, as_json=as_json)
+    return GOOD if report.passed else FINDINGS
+
+
+def _module_rungs(modules: tuple[str, ...], bench: Workbench, case: Case, use: Use) -> list[Rung]:
+    if not modules:
+        return []
+    interpreter = bench.snapshot.interpreter
+    if not isinstance(interpreter, Known) or bench.snapshot.target.kind != "interpreter":
+        raise Sm120kitError(
+            "--flashinfer needs the target's interpreter, to run FlashInfer's own build",
+            hint="Name it with --python",
+        )
+    arch, _ = architecture(case, use)
+    number = arch.removeprefix("sm_")
+    digits = number.rstrip("abcdefghijklmnopqrstuvwxyz")
+    named = f"{digits[:-1]}.{digits[-1]}{number[len(digits) :]}"
+    return [flashinfer_rung(module, interpreter.value.executable, named) for module in modules]
+
+
+def _tell(proof: Proof) -> None:
+    how = "kept from an earlier run" if proof.cached else f"{proof.seconds:.1f} s"
+    click.echo(f"  {proof.outcome}: {proof.rung} ({how})", err=True)
+
+
+def _write(report: ProofReport, *, as_json: bool) -> None:
+    if as_json:
+        from sm120kit.text import encode_json
+
+        write_result(encode_json(report))
+        return
+    from sm120kit.report.proof import render_proof
+
+    width, colour = terminal()
+    write_result(render_proof(report, width=width, colour=colour))

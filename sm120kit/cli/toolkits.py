@@ -1,0 +1,54 @@
+"""``sm120kit toolkits``."""
+
+from __future__ import annotations
+
+import click
+
+from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.target_environment import data_dir_option
+from sm120kit.data_dir import open_data_dir
+from sm120kit.errors import GOOD, Sm120kitError
+from sm120kit.repair.lock import locked
+from sm120kit.repair.transaction import recover
+from sm120kit.repair.types import ViewLine
+from sm120kit.repair.views import list_views, prunable, prune
+
+
+@click.command()
+@click.option("--prune", "pruning", is_flag=True, help="Show the views that nothing can return to.")
+@click.option("--apply", "apply", is_flag=True, help="With --prune: remove them.")
+@click.option("--json", "as_json", is_flag=True, help="Write it as JSON.")
+@data_dir_option
+def command(*, pruning: bool, apply: bool, as_json: bool, data_dir: str) -> int:
+    """List the toolkit views, what they are made of, and whom they serve.
+
+    A view that is live, or that undoing a repair would bring back, is never removed; one whose target was deleted
+    is.
+    """
+    folder = open_data_dir(data_dir)
+    if apply and not pruning:
+        raise Sm120kitError("--apply goes with --prune", hint="sm120kit toolkits --prune --apply")
+    if apply:
+        with locked(folder):
+            for sentence in recover(folder):
+                click.echo(f"sm120kit: {sentence}", err=True)
+            lines = prune(folder)
+    else:
+        lines = list_views(folder)
+        if pruning:
+            lines = tuple(line for line in lines if prunable(line))
+    _write(lines, as_json=as_json, removed=apply)
+    return GOOD
+
+
+def _write(lines: tuple[ViewLine, ...], *, as_json: bool, removed: bool) -> None:
+    if as_json:
+        from sm120kit.text import encode_json
+
+        write_result(encode_json(lines))
+        return
+    from sm120kit.report.views import render_views
+
+    width, colour = terminal()
+    reasons = {line.path: prunable(line) for line in lines}
+    write_result(render_views(lines, reasons, removed=removed, width=width, colour=colour))

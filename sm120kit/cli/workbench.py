@@ -1,0 +1,104 @@
+"""What the commands that repair and prove share: the target, its data folder, and how it is read again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sm120kit.cli.target_options import Asked
+from sm120kit.data_dir import DataDir, open_data_dir, target_key
+from sm120kit.diagnosis.case import Case, Use
+from sm120kit.diagnosis.catalogue import read_catalogue
+from sm120kit.diagnosis.registry import Check
+from sm120kit.environment import applied, compute
+from sm120kit.errors import USAGE, Sm120kitError
+from sm120kit.snapshot.facts import Known
+from sm120kit.snapshot.types import LiveView, Snapshot
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """One target, opened for repair or proof."""
+
+    asked: Asked
+    data_dir: DataDir
+    place: str
+    """The folder that makes the target what it is: the environment's prefix, or the site-packages."""
+    snapshot: Snapshot
+    """As its own environment shows it."""
+    checks: tuple[Check, ...]
+
+    @property
+    def key(self) -> str:
+        """The target's name in the data folder."""
+        return target_key(self.place)
+
+    @property
+    def live_view(self) -> LiveView | None:
+        """The view that is live for this target and whose sources are all there."""
+        view = self.snapshot.live_view
+        return view.value if isinstance(view, Known) and not view.value.gone else None
+
+    @property
+    def target(self) -> str:
+        """The target in one line, for people."""
+        return f"{self.snapshot.target.path} ({self.snapshot.target.why})"
+
+    def read(self, cuda_home: str = "") -> Case:
+        """The target now, as if CUDA_HOME were ``cuda_home``; an empty one leaves its environment as it is."""
+        options = self.asked.options
+        if cuda_home:
+            options = replace(options, cuda_home=cuda_home)
+        return Case(self.asked._replace(options=options).read(), self.asked.request())
+
+    def as_repaired(self) -> Case:
+        """The target as a shell sees it that has sourced its env script, where it has a live view.
+
+        The view also stands in for a toolkit named by ``--cuda-home`` that it was made from.
+        """
+        view, named = self.live_view, self.snapshot.target.cuda_home
+        behind = view.manifest.value.homes if view and isinstance(view.manifest, Known) else ()
+        if view is None or (named and named not in behind):
+            return Case(self.snapshot, self.asked.request())
+        return self.read(view.current)
+
+    def environment(self, case: Case, cuda_home: str) -> Mapping[str, str]:
+        """All variables of a process that runs through ``cuda_home`` in the target's environment."""
+        from sm120kit.snapshot.environment import read_environment
+
+        options = self.asked.options
+        base, _ = read_environment(options.env_file, options.pid, options.root)
+        return applied(compute(case, cuda_home), base)
+
+
+def open_workbench(asked: Asked, data_dir: str) -> Workbench:
+    """Read the target once and find its data folder.
+
+    Raises:
+        Sm120kitError: the target cannot be examined, or is one in which nothing can be executed.
+    """
+    if asked.options.root:
+        raise Sm120kitError(
+            "--root does not go with this command: nothing is executed inside an unpacked image",
+            hint="Run it inside the image, with --data-dir for a folder that stays in it",
+            exit_code=USAGE,
+        )
+    folder = open_data_dir(data_dir)
+    asked = asked._replace(options=replace(asked.options, data_dir=folder.path))
+    snapshot = asked.read()
+    interpreter = snapshot.interpreter
+    place = interpreter.value.prefix if isinstance(interpreter, Known) else snapshot.target.path
+    return Workbench(asked, folder, place, snapshot, tuple(read_catalogue().checks.values()))
+
+
+def choose_use(case: Case) -> Use | None:
+    """The toolkit that a proof is about: the one named, else the one that most consumers take."""
+    uses = sorted(case.toolkits, key=lambda use: (not use.named, -len(use.consumers)))
+    return uses[0] if uses else None
+
+
+def host_compiler() -> str:
+    """The C compiler that builds the stub: ``$CC`` alone, else cc."""
+    given = os.environ.get("CC", "").split()
+    return given[0] if len(given) == 1 else "cc"

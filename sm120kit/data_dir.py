@@ -1,0 +1,52 @@
+"""Our own folder: where it is and what lies in it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DataDir:
+    """``path`` is absolute. Nothing is made until something is written."""
+
+    path: str
+
+    @property
+    def toolkits(self) -> str:
+        """Folder of all toolkit views, each under its digest."""
+        return f"{self.path}/toolkits"
+
+    @property
+    def journal(self) -> str:
+        """Folder of all journal records, each under its number."""
+        return f"{self.path}/journal"
+
+    def target(self, key: str) -> str:
+        """Folder of one target: its ``current`` link and env scripts."""
+        return f"{self.path}/targets/{key}"
+
+    def current(self, key: str) -> str:
+        """The link that says which view is live for a target."""
+        return f"{self.target(key)}/current"
+
+
+def open_data_dir(given: str = "") -> DataDir:
+    """The folder given, else ``$XDG_DATA_HOME/sm120kit`` by XDG."""
+    if given:
+        return DataDir(os.path.abspath(given))
+    base = os.environ.get("XDG_DATA_HOME", "")
+    # The XDG specification has relative values ignored.
+    return DataDir(os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/share"), "sm120kit"))
+
+
+def target_key(place: str) -> str:
+    """A name for the target that no other target on the machine has.
+
+    ``place`` is the prefix of its environment, else its site-packages. (A venv's python is a link to the base
+    interpreter, which many venvs share, so the executable's real path would not do.)
+    """
+    real = os.path.realpath(place)
+    name = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in os.path.basename(real))
+    return f"{name.strip('-.') or 'target'}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:12]}"

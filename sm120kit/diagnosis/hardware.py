@@ -1,0 +1,82 @@
+"""Reads ``--gpu``: hardware that is named and not asked for."""
+
+from __future__ import annotations
+
+import re
+
+from sm120kit.diagnosis.case import NamedGpu
+from sm120kit.diagnosis.gpus import GpuModel, gpu_models
+from sm120kit.errors import Sm120kitError
+
+MOST_GPUS = 128
+"""Most GPUs that one ``--gpu`` may name: more than any one machine holds (an NVL72 rack has 72)."""
+
+_MIB = 1 << 20
+_COUNT = re.compile(r"(?P<name>.+?)\s*[x*](?P<count>\d+)")
+_CAPABILITY = re.compile(r"(?:sm_?|compute_?)?(?P<major>\d{1,2})\.?(?P<minor>\d)[af]?")
+
+
+def parse_gpus(spec: str) -> tuple[NamedGpu, ...]:
+    """Read ``rtx-pro-6000x4,b200x2``, ``rtx-5090``, ``12.0`` or ``sm_121``, in the order given.
+
+    Raises:
+        Sm120kitError: an unknown name (the hint has the nearest ones), or a count below 1 or above MOST_GPUS.
+    """
+    items = [item.strip() for item in spec.split(",")]
+    if not any(items):
+        raise Sm120kitError("--gpu names no GPU", hint="Name some, as in: --gpu rtx-pro-6000x8")
+    gpus = tuple(_parse_item(item) for item in items if item)
+    total = sum(gpu.count for gpu in gpus)
+    if total > MOST_GPUS:
+        raise Sm120kitError(f"--gpu {spec} names {total} GPUs", hint=f"Name at most {MOST_GPUS}, those of one machine")
+    return gpus
+
+
+def _parse_item(item: str) -> NamedGpu:
+    model, capability = _model(item), _capability(item)
+    count = 1
+    counted = _COUNT.fullmatch(item)
+    if not model and not capability and counted:
+        model, capability = _model(counted["name"]), _capability(counted["name"])
+        count = int(counted["count"][:9])
+    if not model and not capability:
+        name = counted["name"] if counted else item
+        raise Sm120kitError(f"--gpu {item!r}: no GPU called {name!r} is known", hint=_nearest(name))
+    if not 1 <= count <= MOST_GPUS:
+        raise Sm120kitError(f"--gpu {item!r}: {count} is no count of GPUs", hint=f"Give 1 to {MOST_GPUS}")
+    if model:
+        return NamedGpu(model.name, model.compute_capability, count, model.memory_mib * _MIB)
+    return NamedGpu(capability, capability, count)
+
+
+def _model(name: str) -> GpuModel | None:
+    wanted = _normal(name)
+    return next((row for row in gpu_models() if wanted in _names(row)), None)
+
+
+def _names(row: GpuModel) -> set[str]:
+    return {row.name, *row.aliases, _normal(row.product)}
+
+
+def _normal(name: str) -> str:
+    """``NVIDIA GeForce RTX 5090`` and ``rtx_5090`` as the table writes them: ``rtx-5090``."""
+    words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return words.removeprefix("nvidia-").removeprefix("geforce-")
+
+
+def _capability(name: str) -> str:
+    """``12.0`` for ``12.0``, ``sm_120`` or ``sm_120a``; empty for anything that is no compute capability."""
+    written = _CAPABILITY.fullmatch(name.strip().lower())
+    if written is None or ("." not in name and not name[:1].isalpha()):
+        return ""
+    return f"{int(written['major'])}.{written['minor']}" if 5 <= int(written["major"]) <= 20 else ""
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches
+
+    known = {alias: row.name for row in gpu_models() for alias in _names(row)}
+    near = get_close_matches(_normal(name), known, n=5, cutoff=0.5)
+    if near:
+        return f"Did you mean {' or '.join(dict.fromkeys(known[each] for each in near))}?"
+    return f"Known are {', '.join(row.name for row in gpu_models())}, or a compute capability such as 12.0"

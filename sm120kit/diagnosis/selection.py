@@ -1,0 +1,44 @@
+"""Which checks run: ``--only`` and ``--skip``, globs over check ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from sm120kit.diagnosis.registry import Check
+from sm120kit.errors import Sm120kitError
+
+
+def select(checks: Mapping[str, Check], only: Sequence[str] = (), skip: Sequence[str] = ()) -> dict[str, Check]:
+    """The checks that a glob of ``only`` matches (all of them without one) and none of ``skip`` does.
+
+    Raises:
+        Sm120kitError: a glob matches no check (the hint names the nearest ids), or no check is left.
+    """
+    for option, globs in (("--only", only), ("--skip", skip)):
+        for glob in globs:
+            if not any(fnmatchcase(check_id, glob) for check_id in checks):
+                raise Sm120kitError(f"{option} {glob} matches no check", hint=_nearest(glob, checks))
+    chosen = {
+        check_id: check
+        for check_id, check in checks.items()
+        if (not only or _matches(check_id, only)) and not _matches(check_id, skip)
+    }
+    if not chosen:
+        raise Sm120kitError("--only and --skip together leave no check to run", hint="Leave one of them out")
+    return chosen
+
+
+def _matches(check_id: str, globs: Sequence[str]) -> bool:
+    return any(fnmatchcase(check_id, glob) for glob in globs)
+
+
+def _nearest(glob: str, checks: Mapping[str, Check]) -> str:
+    from difflib import get_close_matches
+
+    families = {check_id.partition(".")[0] for check_id in checks}
+    if glob in families:
+        return f"For the whole family write: {glob}.*"
+    near = get_close_matches(glob, checks, n=3, cutoff=0.5)
+    near += [check_id for check_id in checks if glob.strip("*") in check_id.partition(".")[2] and check_id not in near]
+    return f"Did you mean {' or '.join(near[:3])}?" if near else "List the checks with: sm120kit checks"

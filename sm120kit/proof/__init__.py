@@ -1,0 +1,1 @@
+"""Proofs: real preprocessing, compiling, linking and loading, with the target's compiler and consumers' flags."""

@@ -1,0 +1,165 @@
+"""Which rungs prove a toolkit for the consumers that take it: pure, from the snapshot.
+
+Each rung finds what the cheaper ones cannot: links find missing library names; preprocessing missing or
+mismatched headers; compiling a launch macro or PTX version that does not fit; cub a mixed CCCL, which the small
+headers do not show.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+
+from sm120kit.diagnosis.architectures import release_supports
+from sm120kit.diagnosis.case import Case, Use
+from sm120kit.diagnosis.releases import Release
+from sm120kit.proof import load_child
+from sm120kit.proof.types import Rung
+from sm120kit.snapshot.facts import Known
+from sm120kit.snapshot.types import Consumer
+
+_KERNEL = """#include <cuda_fp16.h>
+#include <cuda_bf16.h>
+#include <cuda/std/type_traits>
+__global__ void scale(const __half* from, __nv_bfloat16* to, float by, int count) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x;
+  static_assert(cuda::std::is_same<int, decltype(count)>::value, "");
+  if (at < count) to[at] = __float2bfloat16(__half2float(from[at]) * by);
+}
+void launch(const __half* from, __nv_bfloat16* to, float by, int count) {
+  scale<<<(count + 255) / 256, 256>>>(from, to, by, count);
+}
+"""
+
+_LINKED = """extern "C" int cudaGetDeviceCount(int*);
+extern "C" int cuInit(unsigned int);
+int both(int* count) { return cuInit(0) + cudaGetDeviceCount(count); }
+"""
+
+_LINKED_RUNTIME = """extern "C" int cudaGetDeviceCount(int*);
+int one(int* count) { return cudaGetDeviceCount(count); }
+"""
+
+DEFAULT_CAPABILITY = "12.0"
+
+
+def architecture(case: Case, use: Use) -> tuple[str, str]:
+    """What to compile for (``sm_120a``), and why: the first GPU's, else SM120's."""
+    nvcc = use.toolkit.part("nvcc")
+    release = Release.of(nvcc.release) if nvcc else None
+    known = case.compute_capabilities
+    if isinstance(known, Known):
+        capability = known.value[-1]
+        return _target(release, capability), f"compute capability {capability} ({known.source.where})"
+    return _target(release, DEFAULT_CAPABILITY), f"no GPU is known here, so compute capability {DEFAULT_CAPABILITY}"
+
+
+def _target(release: Release | None, capability: str) -> str:
+    """``sm_120a`` where this compiler has the form for exactly that chip, else ``sm_120``."""
+    number = "sm_" + capability.replace(".", "")
+    specific = float(capability) >= 9 if release is None else release_supports(release, f"{capability}a")
+    return f"{number}a" if specific else number
+
+
+def ladder(case: Case, use: Use) -> tuple[Rung, ...]:
+    """All rungs for one judged toolkit: each distinct set of flags once."""
+    arch, _ = architecture(case, use)
+    number = arch.removeprefix("sm_")
+    rungs: list[Rung] = list(_link_rungs(use))
+    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for consumer in use.consumers or (None,):
+        groups.setdefault(_compile_flags(consumer, use), []).append(consumer.name if consumer else "")
+    for (nvcc, flags), names in groups.items():
+        consumers = tuple(name for name in names if name)
+        rungs += _compile_rungs(nvcc, flags, number, consumers, use)
+    rungs.append(_load_rung())
+    return tuple(rungs)
+
+
+def _compile_rungs(
+    nvcc: str, flags: Sequence[str], number: str, consumers: tuple[str, ...], use: Use
+) -> Iterator[Rung]:
+    gencode = f"-gencode=arch=compute_{number},code=sm_{number}"
+    tools = tuple(part.path for part in use.toolkit.parts if part.name in _TOOLS)
+    for name, header, shows, cost in (
+        ("preprocess-fp16", "cuda_fp16.h", "half precision headers and nv/target are found", 0.4),
+        ("preprocess-cuda-std", "cuda/std/type_traits", "compiler and CUDA headers are of one release", 0.6),
+        ("cub", "cub/cub.cuh", "CCCL is whole and of one version", 5.0),
+    ):
+        yield Rung(
+            name=name,
+            consumers=consumers,
+            shows=shows,
+            command=(nvcc, *flags, gencode, "-E", "{scratch}/probe.cu", "-o", "{scratch}/probe.ii"),
+            sources={"probe.cu": f"#include <{header}>\n"},
+            cost=cost,
+            tools=tools,
+        )
+    yield Rung(
+        name="compile",
+        consumers=consumers,
+        shows=f"a kernel compiles and assembles for sm_{number}",
+        command=(
+            *(nvcc, *flags, gencode, "-c", "{scratch}/kernel.cu", "-o", "{scratch}/kernel.o"),
+            *("-MD", "-MF", "{scratch}/kernel.d"),
+        ),
+        sources={"kernel.cu": _KERNEL},
+        cost=6.0,
+        tools=tools,
+    )
+
+
+_TOOLS = ("nvcc", "nvcc.profile", "cicc", "ptxas", "fatbinary", "cudafe++", "libdevice")
+
+
+def _compile_flags(consumer: Consumer | None, use: Use) -> tuple[str, tuple[str, ...]]:
+    """The nvcc that a consumer runs and its include and language flags, in its own order."""
+    common = ("-std=c++17", "-Xcompiler", "-fPIC", "--expt-relaxed-constexpr")
+    if consumer is None:
+        nvcc = use.toolkit.part("nvcc")
+        return (nvcc.path if nvcc else f"{use.toolkit.home}/bin/nvcc"), common
+    nvcc_path = consumer.nvcc.value if isinstance(consumer.nvcc, Known) else f"{use.toolkit.home}/bin/nvcc"
+    home = consumer.cuda_home.value if isinstance(consumer.cuda_home, Known) else use.toolkit.home
+    own = [f"-I{folder}" for folder in consumer.include_dirs]
+    if consumer.name == "flashinfer":
+        system = [] if home == "/usr" else ["-isystem", f"{home}/include"]
+        if not consumer.uses_bundled_cccl_only:
+            system += ["-isystem", f"{home}/include/cccl"]
+        return nvcc_path, (*own, *system, *common)
+    if consumer.name == "torch.utils.cpp_extension":
+        return nvcc_path, (*own, "-isystem", f"{home}/include", *common)
+    return nvcc_path, (*own, *common)
+
+
+def _link_rungs(use: Use) -> Iterator[Rung]:
+    for probe in use.probes:
+        if not probe.command:
+            continue
+        compiler, *rest = probe.command
+        options = [each for each in rest if each.startswith(("-L", "-l", "-Wl"))]
+        with_driver = "-lcuda" in options
+        source = _LINKED if with_driver else _LINKED_RUNTIME
+        yield Rung(
+            name="link",
+            consumers=probe.consumers,
+            shows="the linker finds the CUDA libraries, and they hold what programs ask for",
+            command=(
+                *(compiler, "-shared", "-fPIC", "-Wl,--no-as-needed", "-Wl,-z,defs", "{scratch}/linked.cpp"),
+                *("-o", "{scratch}/linked.so", *options),
+            ),
+            sources={"linked.cpp": source},
+            limit_s=30.0,
+            cost=0.1,
+            needed=(r"libcudart\.so\.\d+", r"libcuda\.so\.1") if with_driver else (r"libcudart\.so\.\d+",),
+        )
+
+
+def _load_rung() -> Rung:
+    return Rung(
+        name="load",
+        consumers=(),
+        shows="the driver's library loads and starts",
+        command=(sys.executable, "-I", "-S", load_child.__file__),
+        limit_s=10.0,
+        cost=0.05,
+    )

@@ -1,0 +1,134 @@
+"""The write-ahead record of every applied plan: written whole and synced before the first action."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from sm120kit.data_dir import DataDir
+from sm120kit.errors import OWN_FAULT, Sm120kitError
+from sm120kit.repair.paths import sync_directory, write_file
+from sm120kit.repair.types import SCHEMA, FileState, Plan, Record, Status
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One record with its status and the folder that holds it."""
+
+    record: Record
+    status: Status
+    folder: str
+
+    def content(self, sha256: str) -> bytes:
+        """Bytes kept under their digest.
+
+        Raises:
+            Sm120kitError: the journal was damaged.
+        """
+        path = f"{self.folder}/contents/{sha256}"
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123
+                return file.read()
+        except OSError as error:
+            raise _damaged(path, error.strerror or str(error)) from error
+
+    def set_status(self, status: Status) -> Entry:
+        """Write the new status in one synced rename, and return the entry with it."""
+        write_file(f"{self.folder}/status", status.encode() + b"\n", 0o644, "status")
+        sync_directory(self.folder)
+        return Entry(self.record, status, self.folder)
+
+    @property
+    def mark(self) -> str:
+        """What the temporary files of this record are called."""
+        return f"{self.record.number:04d}"
+
+
+def begin(data_dir: DataDir, plan: Plan, *, started_at: str, command: str) -> Entry:
+    """Record ``plan`` as being applied: all of it synced, visible in one rename.
+
+    Raises:
+        OSError: the data folder cannot be written.
+    """
+    number = max((entry.record.number for entry in entries(data_dir)), default=0) + 1
+    record = Record(
+        schema=SCHEMA,
+        tool_version=plan.tool_version,
+        number=number,
+        started_at=started_at,
+        command=command,
+        target=plan.target,
+        target_key=plan.target_key,
+        steps=plan.steps,
+        cures=plan.cures,
+        view=plan.view,
+    )
+    staging, folder = f"{data_dir.journal}/.new", f"{data_dir.journal}/{number:04d}"
+    shutil.rmtree(staging, ignore_errors=True)
+    os.makedirs(f"{staging}/contents")
+    contents = {**plan.contents, **_replaced_contents(plan)}
+    for sha256, content in contents.items():
+        write_file(f"{staging}/contents/{sha256}", content, 0o600, "new")
+    sync_directory(f"{staging}/contents")
+    write_file(f"{staging}/record.json", msgspec.json.encode(record), 0o644, "new")
+    write_file(f"{staging}/status", b"applying\n", 0o644, "new")
+    sync_directory(staging)
+    os.rename(staging, folder)
+    sync_directory(data_dir.journal)
+    return Entry(record, "applying", folder)
+
+
+def entries(data_dir: DataDir) -> list[Entry]:
+    """All records, oldest first.
+
+    Raises:
+        Sm120kitError: a record is damaged or was written by a newer version.
+    """
+    return list(_read_all(data_dir))
+
+
+def _read_all(data_dir: DataDir) -> Iterator[Entry]:
+    try:
+        names = sorted(name for name in os.listdir(data_dir.journal) if re.fullmatch(r"\d{4,}", name))
+    except FileNotFoundError:
+        return
+    for name in names:
+        folder = f"{data_dir.journal}/{name}"
+        try:
+            with open(f"{folder}/record.json", "rb") as file:  # noqa: PTH123
+                raw = file.read()
+            with open(f"{folder}/status", encoding="ascii") as file:  # noqa: PTH123
+                status = msgspec.convert(file.read().strip(), Status)
+            if (schema := msgspec.json.decode(raw, type=_Head).schema) != SCHEMA:
+                raise _damaged(folder, f"it says schema {schema}, and this version reads {SCHEMA}")
+            yield Entry(msgspec.json.decode(raw, type=Record), status, folder)
+        except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
+            raise _damaged(folder, str(error)) from error
+
+
+class _Head(msgspec.Struct):
+    schema: str
+
+
+def _replaced_contents(plan: Plan) -> dict[str, bytes]:
+    """Bytes of the files that the plan will replace, so that they can be brought back."""
+    kept: dict[str, bytes] = {}
+    for step in plan.steps:
+        if isinstance(step.before, FileState):
+            with contextlib.suppress(FileNotFoundError), open(step.action.path, "rb") as file:  # noqa: PTH123
+                kept[step.before.sha256] = file.read()
+    return kept
+
+
+def _damaged(path: str, why: str) -> Sm120kitError:
+    return Sm120kitError(
+        f"the journal record {path} cannot be read: {why}",
+        hint="Nothing was changed. Use the sm120kit version that wrote it, or move the record's folder away",
+        exit_code=OWN_FAULT,
+    )

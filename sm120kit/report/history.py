@@ -1,0 +1,30 @@
+"""The journal as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sm120kit.repair.types import HistoryLine
+from sm120kit.report.lines import Lines, Row
+from sm120kit.report.wording import counted
+
+_STATUS = {
+    "applied": "in place",
+    "taken-back": "taken back",
+    "applying": "cut off while it was applied",
+    "taking-back": "cut off while it was taken back",
+}
+
+
+def render_history(history: Sequence[HistoryLine], *, width: int, colour: bool) -> str:
+    """One paragraph for each repair, oldest first."""
+    lines = Lines(width)
+    if not history:
+        lines.prose("No repair was applied yet.")
+    for each in history:
+        lines.blank()
+        lines.prose(f"{each.number}  {each.started_at}  {_STATUS[each.status]}", style="bold")
+        rows = [Row("target", each.target), Row("cured", ", ".join(sorted({cure.check for cure in each.cures})))]
+        rows += [Row("view", each.view)] if each.view else []
+        lines.table([*rows, Row("actions", counted(each.actions, "path"))], indent=3)
+    return lines.render(colour=colour)

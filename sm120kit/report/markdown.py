@@ -1,0 +1,86 @@
+"""The report as Markdown, to paste into an issue."""
+
+from __future__ import annotations
+
+import re
+
+from sm120kit.diagnosis.types import Evidence, Fact, Outcome, Report, ReportedFinding
+from sm120kit.report.remedies import shown
+from sm120kit.report.wording import headline, suppression_remarks, tally, unknowns
+from sm120kit.text import visible
+
+
+def render_markdown(report: Report, *, verbose: bool = False) -> str:
+    """The report as GitHub Markdown; text from the target stands in code spans or is escaped."""
+    lines = [
+        "# sm120kit doctor",
+        "",
+        f"Target: {_escaped(report.target)}",
+        "",
+        f"**{headline(report)}** ({tally(report)})",
+    ]
+    lines += [f"\n{_escaped(doubt)}" for doubt in report.summary.doubts]
+    for finding in report.findings:
+        if not finding.suppressed:
+            lines += _finding(finding)
+    lines += _list("Could not tell", [f"{_escaped(text)} ({', '.join(ids)})" for text, ids in unknowns(report).items()])
+    crashed = [line for line in report.checks if line.outcome is Outcome.CRASHED]
+    lines += _list("Crashed", [f"`{line.check}`: {_escaped(line.reason)}" for line in crashed])
+    suppressed = [finding for finding in report.findings if finding.suppressed]
+    lines += _list("Suppressed", [f"{_line(each)} — {_escaped(each.suppression_reason)}" for each in suppressed])
+    lines += _list("Suppression file", [_escaped(remark) for remark in suppression_remarks(report)])
+    if verbose:
+        for group in report.looked_at:
+            lines += ["", f"## {_escaped(group.title)}", "", "| | | |", "|---|---|---|", *map(_row, group.facts)]
+    lines += ["", f"Made by sm120kit {report.tool_version}."]
+    return "\n".join(lines) + "\n"
+
+
+def _finding(finding: ReportedFinding) -> list[str]:
+    lines = ["", f"## {_line(finding)}", "", f"Check `{finding.check}`, fingerprint `{finding.fingerprint}`.", ""]
+    lines += [_evidence(evidence) for evidence in finding.evidence]
+    for remedy in finding.remedies:
+        text, commands = shown(remedy)
+        lines += ["", _escaped(text) + (":" if commands else "")]
+        if commands:
+            fence = _fence("\n".join(commands), 3)
+            lines += ["", f"{fence}sh", *map(visible, commands), fence]
+    return lines
+
+
+def _line(finding: ReportedFinding) -> str:
+    return f"{finding.severity.value}: {_escaped(finding.message)}"
+
+
+def _evidence(evidence: Evidence) -> str:
+    where = evidence.where + (f":{evidence.line}" if evidence.line else "")
+    pieces = [" ".join(_code(line) for line in evidence.text.split("\n") if line.strip())]
+    pieces += [_code(where)] if where else []
+    pieces += [f"from {_code(evidence.owner)}"] if evidence.owner else []
+    return "- " + ", ".join(piece for piece in pieces if piece)
+
+
+def _list(title: str, items: list[str]) -> list[str]:
+    return ["", f"## {title}", "", *(f"- {item}" for item in items)] if items else []
+
+
+def _row(fact: Fact) -> str:
+    return "| " + " | ".join(_escaped(cell) for cell in (fact.label, fact.value, fact.where)) + " |"
+
+
+def _escaped(text: str) -> str:
+    """``text`` so that Markdown and HTML see no markup in it, and nobody is notified by an ``@name``."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~@&])", r"\\\1", visible(text)).replace("\\@", "&#64;")
+
+
+def _code(text: str) -> str:
+    """``text`` in a code span that its own backticks cannot end."""
+    text = visible(text)
+    fence = _fence(text, 1)
+    pad = " " if "`" in text else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def _fence(text: str, least: int) -> str:
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    return "`" * max(least, longest + 1)

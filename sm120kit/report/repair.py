@@ -1,0 +1,141 @@
+"""Plans, repairs and their history as text."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+
+from sm120kit.diagnosis.types import Severity
+from sm120kit.repair.types import FixReport, MakeDirectory, Plan, Step, SwitchLink, WriteFile
+from sm120kit.report.lines import Lines, Row
+from sm120kit.report.proof import verdict, write_proofs
+
+_LISTED = 4
+"""Paths of one folder and reason that are named; more are counted."""
+
+
+def render_fix(report: FixReport, *, width: int, colour: bool) -> str:
+    """What ``fix`` shows: the plan, or what was done."""
+    lines = Lines(width)
+    plan = report.plan
+    lines.prose(plan.target, style="bold")
+    if plan.blocked:
+        _blocked(lines, plan)
+    elif plan.steps:
+        _plan(lines, plan)
+    if report.applied:
+        _applied(lines, report)
+    _by_hand(lines, plan)
+    lines.blank()
+    _closing(lines, report)
+    return lines.render(colour=colour)
+
+
+def _plan(lines: Lines, plan: Plan) -> None:
+    _title(lines, "Goes away")
+    lines.table([Row(cure.check, cure.message) for cure in plan.cures], indent=2)
+    if plan.choices:
+        _title(lines, "The toolkit view is made of")
+        lines.table([Row(choice.part, choice.source, choice.why) for choice in plan.choices], indent=2)
+    _title(lines, f"Actions ({len(plan.steps)})")
+    base = "" if plan.in_place else plan.data_dir
+    if base:
+        lines.prose(f"below {base}", indent=2)
+    folders: dict[str, dict[str, list[Step]]] = {}
+    for step in plan.steps:
+        here = folders.setdefault(posixpath.dirname(step.action.path), {})
+        if not isinstance(step.action, MakeDirectory):
+            here.setdefault(step.reason, []).append(step)
+    for folder, by_reason in folders.items():
+        if by_reason:
+            lines.prose(
+                f"{(folder.removeprefix(base).lstrip('/') if base else folder) or '.'}/", indent=2, style="bold"
+            )
+            lines.table([Row(_group(steps), reason) for reason, steps in by_reason.items()], indent=4)
+
+
+def _group(steps: Sequence[Step]) -> str:
+    """Steps of one folder and reason: one by one while they are few, else counted."""
+    if len(steps) == 1:
+        return _words(steps[0])
+    names = [posixpath.basename(step.action.path) for step in steps]
+    if len(names) <= _LISTED:
+        return ", ".join(names)
+    return f"{len(names)} links: {names[0]} … {names[-1]}"
+
+
+def _words(step: Step) -> str:
+    action = step.action
+    name = posixpath.basename(action.path)
+    if isinstance(action, MakeDirectory):
+        return f"{name}/"
+    if isinstance(action, WriteFile):
+        return f"{name} (file)"
+    if isinstance(action, SwitchLink):
+        return f"{name} → {action.target}"
+    return f"{name} → {posixpath.basename(action.target)}"
+
+
+def _blocked(lines: Lines, plan: Plan) -> None:
+    _title(lines, "No whole toolkit can be made of what is on disk")
+    for reason in plan.blocked:
+        lines.prose(reason, indent=4, label="  - ")
+    if plan.packages:
+        _title(lines, "These packages complete one; then run this again")
+        for package in plan.packages:
+            lines.raw(package, 4, "cyan")
+
+
+def _applied(lines: Lines, report: FixReport) -> None:
+    if report.proof:
+        _title(lines, f"Proof ({report.proof.architecture}: {report.proof.architecture_why})")
+        write_proofs(lines, report.proof)
+    _title(lines, "Before and after")
+    left = {(finding.check, finding.subject) for finding in report.after}
+    gone = {(cure.check, cure.subject) for cure in report.plan.cures}
+    rows = [Row(cure.check, "gone", cure.subject) for cure in report.plan.cures]
+    rows += [
+        Row(finding.check, f"remains ({finding.severity.value})", finding.subject)
+        for finding in report.after
+        if finding.severity is not Severity.NOTE and (finding.check, finding.subject) in left - gone
+    ]
+    lines.table(rows, indent=2)
+    if report.former_caches:
+        _title(lines, "Built with the former toolkit, and still in use until they are removed")
+        for folder in report.former_caches:
+            lines.raw(folder, 2)
+
+
+def _by_hand(lines: Lines, plan: Plan) -> None:
+    if not plan.manual:
+        return
+    _title(lines, "By hand")
+    for step in plan.manual:
+        lines.prose(step.text, indent=4, label="  - ")
+        lines.raw(f"({step.check})", 4, "dim")
+        for each in step.commands:
+            lines.raw(each, 8, "cyan")
+
+
+def _closing(lines: Lines, report: FixReport) -> None:
+    plan = report.plan
+    if report.applied:
+        proved = f" {verdict(report.proof)}" if report.proof else ""
+        lines.prose(f"Repaired, as number {report.applied}.{proved}", style="bold green")
+        if not plan.in_place:
+            lines.table([Row(f". {report.env_script}", "makes a shell use it")], indent=2)
+        lines.table([Row(f"sm120kit undo {report.applied}", "takes it back, path by path")], indent=2)
+    elif plan.blocked:
+        lines.prose("Nothing was written: packages are needed first.", style="bold red")
+    elif plan.steps:
+        lines.prose("Nothing was written. This is the plan.", style="bold")
+        lines.table([Row("sm120kit fix --apply", "carries it out, proves it, or takes it back")], indent=2)
+    else:
+        lines.prose("Nothing to repair.", style="bold green")
+        if report.env_script:
+            lines.table([Row(f". {report.env_script}", "makes a shell use the repair that is in place")], indent=2)
+
+
+def _title(lines: Lines, text: str) -> None:
+    lines.blank()
+    lines.prose(text, style="bold underline")

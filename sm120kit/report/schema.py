@@ -1,0 +1,27 @@
+"""JSON Schemas of everything that the commands print as data, made from the types themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sm120kit.diagnosis.types import COMPARISON_SCHEMA, Comparison, Report
+from sm120kit.diagnosis.types import SCHEMA as REPORT_SCHEMA
+from sm120kit.snapshot.types import SCHEMA as SNAPSHOT_SCHEMA
+from sm120kit.snapshot.types import Snapshot
+
+DOCUMENTS: dict[str, tuple[str, type[msgspec.Struct]]] = {
+    "report": (REPORT_SCHEMA, Report),
+    "snapshot": (SNAPSHOT_SCHEMA, Snapshot),
+    "comparison": (COMPARISON_SCHEMA, Comparison),
+}
+"""Name of each document, the value of its ``schema`` field, and its type."""
+
+
+def json_schema(document: str) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of one of :data:`DOCUMENTS`."""
+    name, kind = DOCUMENTS[document]
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **msgspec.json.schema(kind)}
+    schema["$defs"][kind.__name__]["properties"]["schema"] = {"const": name}
+    return schema

@@ -1,0 +1,30 @@
+"""Toolkit views as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sm120kit.repair.types import ViewLine
+from sm120kit.report.lines import Lines, Row
+
+
+def render_views(
+    views: Sequence[ViewLine], reasons: Mapping[str, str], *, removed: bool, width: int, colour: bool
+) -> str:
+    """One paragraph for each view; ``reasons`` says why one can go."""
+    lines = Lines(width)
+    if not views:
+        lines.prose("Nothing to remove." if removed else "No toolkit view.")
+    for view in views:
+        lines.blank()
+        lines.prose(f"{view.path}  CUDA {view.release or 'of unknown release'}", style="bold")
+        rows = [Row("serves", view.target or "nobody that is known")]
+        if view.live_for:
+            rows.append(Row("live", "yes"))
+        if view.records:
+            rows.append(Row("made by", "repair " + ", ".join(map(str, view.records))))
+        rows += [Row(part, source) for part, source in view.parts.items()]
+        if reason := reasons.get(view.path):
+            rows.append(Row("removed" if removed else "can be removed", reason))
+        lines.table(rows, indent=2)
+    return lines.render(colour=colour)

@@ -1,0 +1,233 @@
+"""Installed distributions from the names of their dist-info folders, and which wheel owns a file.
+
+Nothing is imported, and no metadata is read before somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+import msgspec
+
+from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
+from sm120kit.snapshot.files import Files
+from sm120kit.snapshot.types import Distribution
+
+_RECORD_LIMIT = 16 << 20
+_ROW = re.compile(rb"^([^,\r\n]+),[^,\r\n]*,([0-9]{0,18})\r?$", re.MULTILINE)
+
+
+class Distributions(msgspec.Struct, frozen=True):
+    """What is installed: sorted by name, then in the order in which imports would find them."""
+
+    found: tuple[Distribution, ...]
+    folders: tuple[str, ...]
+    """The folders that were looked through."""
+    problem: str = ""
+    """A sentence, where a folder could not be listed: then an absent name proves nothing."""
+
+    @classmethod
+    def read(cls, files: Files, site_packages: Sequence[str]) -> Distributions:
+        """List the dist-info folders directly inside each of ``site_packages``."""
+        found: list[tuple[str, int, Distribution]] = []
+        problems = []
+        for place, folder in enumerate(site_packages):
+            try:
+                names = files.names(folder)
+            except OSError as error:
+                problems.append(f"{folder} cannot be listed: {error.strerror}")
+                continue
+            for entry in names:
+                if entry.endswith(".dist-info") and (named := _from_folder_name(entry)):
+                    name, version = named
+                    found.append((name, place, Distribution(name, version, f"{folder.rstrip('/')}/{entry}")))
+        found.sort(key=lambda each: (each[0], each[1], each[2].path))
+        return cls(tuple(each for _, _, each in found), tuple(site_packages), "; ".join(problems))
+
+    @property
+    def fact(self) -> Fact[tuple[Distribution, ...]]:
+        """As a snapshot keeps it."""
+        if self.problem:
+            return Unknown(self.problem)
+        if not self.folders:
+            return Unknown("the target has no folder of installed packages")
+        return Known(self.found, Source("file", ":".join(self.folders)))
+
+    def first(self, name: str) -> Distribution | None:
+        """The distribution of that normalised name which imports find, or ``None``."""
+        return next((each for each in self.found if each.name == name), None)
+
+    def starting_with(self, *prefixes: str) -> tuple[Distribution, ...]:
+        """Those whose normalised name begins with one of ``prefixes``, such as ``nvidia-``."""
+        return tuple(each for each in self.found if each.name.startswith(prefixes))
+
+
+def normalised(name: str) -> str:
+    """A distribution's name as PEP 503 writes it: ``nvidia_cuda.nvcc`` is ``nvidia-cuda-nvcc``."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def requires(files: Files, distribution: Distribution) -> tuple[str, ...]:
+    """The Requires-Dist lines of its METADATA, as written.
+
+    Raises:
+        OSError: METADATA cannot be read.
+    """
+    text = files.text(f"{distribution.path}/METADATA")
+    header = text.partition("\n\n")[0]
+    return tuple(match.strip() for match in re.findall(r"^Requires-Dist:(.*)$", header, re.MULTILINE))
+
+
+class Owned(msgspec.Struct, frozen=True):
+    """What a RECORD says of one file. ``size`` is in bytes, ``None`` where the row has none."""
+
+    owner: str
+    """The wheel: ``name version``."""
+    size: int | None
+
+
+class RecordIndex:
+    """Answers whose file a path is, from the RECORDs of the distributions it was made with.
+
+    Each RECORD is read when the first question about its surroundings needs it.
+    """
+
+    def __init__(self, files: Files, distributions: Iterable[Distribution]) -> None:
+        self._files = files
+        self._records = [_Record(files, each, posixpath.dirname(each.path)) for each in distributions]
+
+    @classmethod
+    def beside(cls, files: Files, home: str, stem: str = "nvidia/cu13") -> RecordIndex:
+        """The index of a tree that keeps dist-info folders in ``home/dist-info``, moved there out of wheels whose
+        RECORD rows begin with ``stem``. Empty where there is no such folder."""
+        home = home.rstrip("/")
+        index = cls(files, ())
+        distributions = Distributions.read(files, (f"{home}/dist-info",))
+        index._records = [_Record(files, each, home, f"{stem}/".encode()) for each in distributions.found]
+        return index
+
+    def owners(self, path: str) -> tuple[Owned, ...]:
+        """Every wheel that lists this file, by the name given or, failing that, by its name with links resolved."""
+        listed = tuple(owned for record in self._records if (owned := record.owned(path, record.base)))
+        if listed:
+            return listed
+        try:
+            real = self._files.real(path)
+        except OSError:
+            return ()
+        return tuple(owned for record in self._records if (owned := record.owned(real, record.real_base)))
+
+    def owner(self, path: str) -> Owned | None:
+        """The wheel that lists this file; where several do, one whose size fits the file on disk, else the last."""
+        owners = self.owners(path)
+        if len(owners) < 2:
+            return owners[0] if owners else None
+        try:
+            size = self._files.size(path)
+        except OSError:
+            return owners[-1]
+        return next((owned for owned in owners if owned.size == size), owners[-1])
+
+    def unlisted(self, folder: str, names: Iterable[str]) -> list[str]:
+        """Those of a folder's names that no RECORD lists in this very folder: subfolders, files of nobody, and files
+        that are links to somebody's (ask :meth:`owner` for these)."""
+        left = list(names)
+        try:
+            real = self._files.real(folder)
+        except OSError:
+            return left
+        for record in self._records:
+            for base, spelt in dict.fromkeys(((record.base, folder), (record.real_base, real))):
+                if f"{spelt}/".startswith(f"{base}/"):
+                    start = f"{spelt}/"[len(base) + 1 :]
+                    keys = [(name, f"{start}{name}".encode(errors="surrogateescape")) for name in left]
+                    left = [name for name, key in keys if key not in record.rows]
+        return left
+
+    def below(self, folder: str) -> Iterator[tuple[str, Owned]]:
+        """Every listed file below a folder, spelt as that folder is: its path and what RECORD says of it."""
+        folder = folder.rstrip("/")
+        for record in self._records:
+            for base in dict.fromkeys((record.base, record.real_base)):
+                if not f"{folder}/".startswith(f"{base}/"):
+                    continue
+                start = f"{folder}/"[len(base) + 1 :].encode(errors="surrogateescape")
+                for row, size in record.rows.items():
+                    if row.startswith(start) and not row.startswith(b"/"):
+                        yield f"{base}/{row.decode(errors='surrogateescape')}", Owned(record.owner, size)
+                break
+
+    def owners_below(self, folder: str) -> tuple[str, ...]:
+        """The wheels (``name version``) that list at least one file below a folder, sorted."""
+        return tuple(sorted({owned.owner for _, owned in self.below(folder)}))
+
+
+class _Record:
+    """The rows of one RECORD: paths relative to ``base``, or absolute where they lead out of it (scripts)."""
+
+    def __init__(self, files: Files, distribution: Distribution, base: str, stem: bytes = b"") -> None:
+        self.owner = f"{distribution.name} {distribution.version}"
+        self.base = base
+        self._files = files
+        self._path = f"{distribution.path}/RECORD"
+        self._stem = stem
+
+    @cached_property
+    def real_base(self) -> str:
+        try:
+            return self._files.real(self.base)
+        except OSError:
+            return self.base
+
+    @cached_property
+    def rows(self) -> dict[bytes, int | None]:
+        """Path to size in bytes; empty where RECORD is missing or cannot be read."""
+        try:
+            text = self._files.read(self._path, _RECORD_LIMIT)
+        except OSError:
+            return {}
+        base = self.base.encode(errors="surrogateescape")
+        rows: dict[bytes, int | None] = {}
+        for path, size in _quoted_rows(text) if b'"' in text else _ROW.findall(text):
+            if self._stem:
+                if not path.startswith(self._stem):
+                    continue
+                path = path[len(self._stem) :]
+            elif path.startswith((b"../", b"/")):
+                path = posixpath.normpath(posixpath.join(base, path))
+            rows[path] = int(size) if size else None
+        return rows
+
+    def owned(self, path: str, base: str) -> Owned | None:
+        if path.startswith(base + "/"):
+            key = path[len(base) + 1 :]
+        elif path.startswith(posixpath.normpath(f"{base}/../../..").rstrip("/") + "/"):
+            key = path
+        else:
+            return None
+        row = key.encode(errors="surrogateescape")
+        return Owned(self.owner, self.rows[row]) if row in self.rows else None
+
+
+def _quoted_rows(text: bytes) -> list[tuple[bytes, bytes]]:
+    import csv
+
+    lines = text.decode("utf-8", "surrogateescape").splitlines()
+    try:
+        rows = [row for row in csv.reader(lines) if len(row) >= 3]
+    except csv.Error:
+        return []
+    return [
+        (row[0].encode("utf-8", "surrogateescape"), row[2].encode() if re.fullmatch("[0-9]{1,18}", row[2]) else b"")
+        for row in rows
+    ]
+
+
+def _from_folder_name(entry: str) -> tuple[str, str] | None:
+    name, dash, version = entry[: -len(".dist-info")].rpartition("-")
+    if not dash or not name or name.startswith("~"):
+        return None
+    return normalised(name), version

@@ -1,0 +1,55 @@
+"""Text that leaves the program: JSON in UTF-8 whatever a file was called, and control characters made visible."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
+"""Terminal control characters, those that turn the direction of writing or show nothing, and lone surrogates."""
+
+
+def encode_json(value: object) -> bytes:
+    """``value`` as indented JSON in UTF-8, ending with a newline.
+
+    A path that is not UTF-8 holds surrogate escapes, which JSON cannot carry: such a byte is written as ``\\xff``.
+    """
+    try:
+        raw = msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        raw = msgspec.json.encode(_utf8_data(msgspec.to_builtins(value)))
+    return msgspec.json.format(raw, indent=2) + b"\n"
+
+
+def utf8_text(text: str) -> str:
+    """``text`` with each surrogate replaced by what it stands for, as ``\\xff``."""
+    return _SURROGATE.sub(_escaped, text)
+
+
+def visible(text: str) -> str:
+    """``text`` on one line, with nothing in it that a terminal would obey: ``\\x1b``, ``\\n``, ``\\u202e``."""
+    return _UNSEEN.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    if code in (0x09, 0x0A, 0x0D):
+        return {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r"}[code]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _utf8_data(value: object) -> object:
+    if isinstance(value, str):
+        return utf8_text(value)
+    if isinstance(value, dict):
+        return {_utf8_data(key): _utf8_data(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_utf8_data(item) for item in value]
+    return value

@@ -1,0 +1,68 @@
+"""``explain``, ``checks`` and ``schema``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.cli.conftest import Command
+
+CHECK = "toolkit.nv-target-missing"
+
+
+def test_explain_prints_the_page_and_the_words_of_a_log(sm120kit: Command) -> None:
+    answer = sm120kit("explain", CHECK)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith(f"{CHECK}\n\nnv/target is not found")
+    for piece in ("## Remedy", "## Sources", "## In a log", "fatal error: nv/target: No such file or directory"):
+        assert piece in answer.out
+
+
+def test_explain_names_the_nearest(sm120kit: Command) -> None:
+    answer = sm120kit("explain", "toolkit.nv-target")
+    assert (answer.code, answer.out) == (2, "")
+    assert CHECK in answer.err
+
+
+def test_explain_and_checks_know_checks_of_a_folder(sm120kit: Command, own_checks: Callable[[str], str]) -> None:
+    folder = own_checks("pass")
+    assert "A rule of this site" in sm120kit("explain", "site.own", "--checks-dir", folder).out
+    assert "site.own" in sm120kit("checks", "--checks-dir", folder).out
+    assert "site.own" not in sm120kit("checks").out
+
+
+def test_checks_lists_ids_and_titles(sm120kit: Command) -> None:
+    answer = sm120kit("checks")
+    assert (answer.code, answer.err) == (0, "")
+    ids = [line.split()[0] for line in answer.out.splitlines() if not line.startswith(" ")]
+    assert ids == sorted(ids)
+    assert CHECK in ids
+
+
+def test_checks_as_data(sm120kit: Command) -> None:
+    data = json.loads(sm120kit("checks", "--json").out)
+    assert data["schema"] == "sm120kit.checks/1"
+    (one,) = [each for each in data["checks"] if each["id"] == CHECK]
+    assert one["title"].startswith("nv/target")
+    assert "## Remedy" in one["page"]
+    assert one["signatures"][0]["rank"] == "cause"
+
+
+def test_a_page_cannot_command_the_terminal(sm120kit: Command, own_checks: Callable[[str], str]) -> None:
+    folder = own_checks("pass; __doc__ = 1")
+    assert sm120kit("explain", "site.own", "--checks-dir", folder).code == 0
+
+
+@pytest.mark.parametrize("document", ["report", "snapshot", "comparison"])
+def test_schema(sm120kit: Command, document: str) -> None:
+    answer = sm120kit("schema", document)
+    assert (answer.code, answer.err) == (0, "")
+    Draft202012Validator.check_schema(json.loads(answer.out))
+    assert json.loads(answer.out)["title"] == f"sm120kit.{document}/1"
+
+
+def test_schema_is_of_the_report_unless_told(sm120kit: Command) -> None:
+    assert json.loads(sm120kit("schema").out)["title"] == "sm120kit.report/1"

@@ -1,0 +1,200 @@
+"""``sm120kit doctor`` on saved snapshots: outputs, exit codes, options that contradict each other."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree.ElementTree import fromstring
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from sm120kit.report.schema import json_schema
+from tests.builders import host_without_gpu, known, named, no_driver, snapshot, toolkit
+from tests.cli.conftest import Command, Saved
+
+CHECK = "toolkit.nv-target-missing"
+BROKEN = named(toolkits=(toolkit(cccl=None),))
+NOTHING = snapshot(toolkits=(), link_probes=(), driver=no_driver(), host=host_without_gpu(), distributions=known(()))
+
+OwnChecks = Callable[[str], str]
+
+
+def test_good(sm120kit: Command, saved: Saved) -> None:
+    answer = sm120kit("doctor", "--snapshot", saved(named()))
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("/srv/venv/bin/python (--python)")
+    assert "Good: nothing wrong was found" in answer.out
+
+
+def test_broken(sm120kit: Command, saved: Saved) -> None:
+    answer = sm120kit("doctor", "--snapshot", saved(BROKEN), "--only", CHECK)
+    assert (answer.code, answer.err) == (1, "")
+    assert "pip install nvidia-cuda-cccl==13.0.85" in [line.strip() for line in answer.out.splitlines()]
+    assert f"sm120kit explain {CHECK}" in answer.out
+
+
+def test_nothing_to_look_at_is_said_to_be_unknown(sm120kit: Command, saved: Saved) -> None:
+    path = saved(NOTHING)
+    answer = sm120kit("doctor", "--snapshot", path)
+    assert answer.code == 0
+    assert "No GPU could be asked" in answer.out
+    assert "No CUDA toolkit was judged" in answer.out
+    assert "Good" not in answer.out
+    assert sm120kit("doctor", "--snapshot", path, "--fail-on", "unknown").code == 1
+
+
+@pytest.mark.parametrize("arguments", [("--json",), ("--format", "json"), ("--json", "--format", "json", "-v")])
+def test_json_is_the_data_alone(sm120kit: Command, saved: Saved, arguments: tuple[str, ...]) -> None:
+    answer = sm120kit("doctor", "--snapshot", saved(BROKEN), *arguments)
+    assert (answer.code, answer.err) == (1, "")
+    data = json.loads(answer.out)
+    Draft202012Validator(json_schema("report")).validate(data)
+    assert CHECK in [finding["check"] for finding in data["findings"]]
+    assert data["summary"]["verdict"] == "findings"
+
+
+def test_every_format_has_the_same_exit_code(sm120kit: Command, saved: Saved) -> None:
+    paths = saved(BROKEN, "broken.json"), saved(named(), "good.json")
+    for form in ("text", "json", "junit", "markdown"):
+        assert [sm120kit("doctor", "--snapshot", path, "--format", form).code for path in paths] == [1, 0]
+
+
+def test_junit_and_markdown(sm120kit: Command, saved: Saved) -> None:
+    path = saved(BROKEN)
+    suites = fromstring(sm120kit("doctor", "--snapshot", path, "--format", "junit").out)
+    failed = [case.get("name") for case in suites.iter("testcase") if case.find("failure") is not None]
+    assert "nv-target-missing" in failed
+    assert sm120kit("doctor", "--snapshot", path, "--format", "markdown").out.startswith("# sm120kit doctor")
+
+
+def test_a_file_gets_the_report(sm120kit: Command, saved: Saved, tmp_path: Path) -> None:
+    output = tmp_path / "report.txt"
+    answer = sm120kit("doctor", "--snapshot", saved(BROKEN), "-o", str(output))
+    assert (answer.code, answer.out, answer.err) == (1, "", "")
+    assert CHECK in output.read_text()
+    answer = sm120kit("doctor", "--snapshot", saved(BROKEN), "-o", str(tmp_path / "no/such/folder"))
+    assert answer.code == 2
+    assert "cannot be written: No such file or directory" in answer.err
+
+
+def test_only_and_skip(sm120kit: Command, saved: Saved) -> None:
+    path = saved(BROKEN)
+    ran = json.loads(sm120kit("doctor", "--snapshot", path, "--json", "--only", "torch.*").out)["checks"]
+    assert ran
+    assert all(each["check"].startswith("torch.") for each in ran)
+    assert sm120kit("doctor", "--snapshot", path, "--skip", "toolkit.*").code == 0
+    answer = sm120kit("doctor", "--snapshot", path, "--only", "toolkit.nv-target-mising")
+    assert (answer.code, answer.out) == (2, "")
+    assert f"Did you mean {CHECK}" in answer.err
+
+
+def test_suppressions_count_for_no_exit_code_and_stay_in_the_data(
+    sm120kit: Command, saved: Saved, tmp_path: Path
+) -> None:
+    file = tmp_path / "suppressions.toml"
+    only = ("doctor", "--snapshot", saved(BROKEN), "--only", CHECK, "--suppressions", str(file))
+    file.write_text(f'[[suppress]]\ncheck = "{CHECK}"\nreason = "known"\nexpires = 2999-01-01\n')
+    assert sm120kit(*only).code == 0
+    data = json.loads(sm120kit(*only, "--json").out)
+    assert [each["suppressed"] for each in data["findings"]] == [True]
+    assert data["summary"]["suppressed"] == 1
+    assert "1 suppressed" in sm120kit(*only).out
+    file.write_text(f'[[suppress]]\ncheck = "{CHECK}"\nreason = "known"\nexpires = 2020-01-01\n')
+    answer = sm120kit(*only)
+    assert answer.code == 1
+    assert "ended on 2020-01-01" in answer.out
+    file.write_text('[[suppress]]\ncheck = "x.y"\n')
+    answer = sm120kit(*only)
+    assert (answer.code, answer.out) == (2, "")
+    assert "number 1 has no reason" in answer.err
+
+
+def test_checks_of_a_folder_run_too(sm120kit: Command, saved: Saved, own_checks: OwnChecks) -> None:
+    folder = own_checks('yield error("here", "our rule is broken", [at("a fact", "/a/place")])')
+    answer = sm120kit("doctor", "--snapshot", saved(named()), "--checks-dir", folder)
+    assert answer.code == 1
+    assert "our rule is broken" in answer.out
+
+
+def test_a_check_that_crashes_is_3_with_a_file_and_the_others_go_on(
+    sm120kit: Command, saved: Saved, own_checks: OwnChecks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = own_checks("raise KeyError('nvcc')")
+    answer = sm120kit("doctor", "--snapshot", saved(BROKEN), "--checks-dir", folder, "--fail-on", "never")
+    assert answer.code == 3
+    assert CHECK in answer.out
+    assert "crashed  KeyError: 'nvcc'" in answer.out
+    path = Path(re.findall(r"\S+sm120kit-crash-\S+\.txt", answer.err)[0])
+    assert "raise KeyError('nvcc')" in path.read_text()
+    assert "Traceback" not in answer.out + answer.err
+
+
+def test_named_hardware_is_judged(sm120kit: Command, saved: Saved) -> None:
+    path = saved(NOTHING)
+    answer = sm120kit("doctor", "--snapshot", path, "--gpu", "rtx-pro-6000x8", "--driver", "580.95.05")
+    assert "judged for 8 x rtx-pro-6000" in answer.out
+    assert "No GPU could be asked" not in answer.out
+    assert sm120kit("doctor", "--snapshot", path, "--gpu", "rtx-pro-60000").code == 2
+    answer = sm120kit("doctor", "--snapshot", path, "--driver", "newest")
+    assert answer.code == 2
+    assert "--driver newest is no driver version" in answer.err
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--python", "/usr/bin/python3"),
+        ("--site-packages", "/tmp"),
+        ("--root", "/tmp"),
+        ("--cuda-home", "/usr/local/cuda"),
+        ("--no-system-toolkits",),
+        ("--env-file", "/proc/self/environ"),
+        ("--pid", "1"),
+        ("--deep",),
+    ],
+)
+def test_a_snapshot_was_read_already(sm120kit: Command, saved: Saved, option: tuple[str, ...]) -> None:
+    answer = sm120kit("doctor", "--snapshot", saved(named()), *option)
+    assert (answer.code, answer.out) == (2, "")
+    assert f"--snapshot and {option[0]} contradict each other" in answer.err
+
+
+def test_json_and_another_format_contradict(sm120kit: Command, saved: Saved) -> None:
+    answer = sm120kit("doctor", "--snapshot", saved(named()), "--json", "--format", "junit")
+    assert (answer.code, answer.out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ('{"schema": "sm120kit.snapshot/1", "tool', "cut short"),
+        ('{"schema": "sm120kit.snapshot/2"}', "sm120kit.snapshot/2"),
+        ('{"schema": "sm120kit.report/1"}', "no snapshot"),
+        ("\x1b[2J", "no JSON"),
+    ],
+)
+def test_a_snapshot_that_is_none_is_one_line_and_4(sm120kit: Command, tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "given.json"
+    path.write_text(text)
+    answer = sm120kit("doctor", "--snapshot", str(path))
+    assert (answer.code, answer.out) == (4, "")
+    message, hint = answer.err.splitlines()
+    assert said in message
+    assert hint.strip()
+    assert "\x1b" not in answer.err
+
+
+def test_hostile_text_in_a_snapshot_is_shown_and_not_obeyed(sm120kit: Command, saved: Saved) -> None:
+    evil = "/opt/\x1b]0;owned\x07[bold]x[/bold]\n\u202e\udce9"
+    tree = toolkit(evil, cccl=None)
+    path = saved(named(evil, toolkits=(tree,), environment={"CUDA_HOME": evil}))
+    for form in ("text", "markdown", "junit", "json"):
+        answer = sm120kit("doctor", "-v", "--snapshot", path, "--format", form)
+        assert answer.code == 1
+        assert "\x1b" not in answer.out
+        assert "[bold]x" in answer.out.replace("\\[", "[").replace("\\]", "]")

@@ -1,0 +1,175 @@
+"""The entry: help, version, wrong words, and where every failure ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+import sm120kit as package
+from sm120kit.cli import target_options
+from sm120kit.cli.main import COMMANDS
+from tests.builders import named, toolkit
+from tests.cli.conftest import Command, Saved
+from tests.programs import require_program
+
+PROGRAM = [sys.executable, "-m", "sm120kit"]
+
+
+def test_version(sm120kit: Command) -> None:
+    assert sm120kit("--version") == (0, f"sm120kit {package.__version__}\n", "")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
+def test_help_names_every_command_and_teaches(sm120kit: Command, arguments: tuple[str, ...]) -> None:
+    answer = sm120kit(*arguments)
+    assert (answer.code, answer.err) == (0, "")
+    for name in COMMANDS:
+        assert f"\n  {name} " in answer.out
+    assert "sm120kit doctor --python /srv/venv/bin/python" in answer.out
+    assert "the target cannot be examined" in answer.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(sm120kit: Command, name: str) -> None:
+    answer = sm120kit(name, "--help")
+    assert answer.code == 0
+    assert answer.out.startswith(f"Usage: sm120kit {name}")
+    assert answer.err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "hint"),
+    [
+        (("docter",), "there is no command 'docter'", "Did you mean doctor?"),
+        (("zzz",), "there is no command 'zzz'", "The commands are doctor, snapshot"),
+        (("doctor", "--pyhton", "x"), "no such option '--pyhton'", "--python"),
+        (("--pyhton", "x"), "no such option '--pyhton'", "sm120kit --help"),
+        (("doctor", "--fail-on", "x"), "'x' is not one of", "sm120kit doctor --help"),
+        (("doctor", "--python"), "requires an argument", "sm120kit doctor --help"),
+        (("doctor", "extra"), "unexpected extra argument", "sm120kit doctor --help"),
+        (("explain",), "missing argument", "sm120kit explain --help"),
+    ],
+)
+def test_wrong_words_are_answered_with_the_nearest(
+    sm120kit: Command, arguments: tuple[str, ...], said: str, hint: str
+) -> None:
+    answer = sm120kit(*arguments)
+    assert (answer.code, answer.out) == (2, "")
+    first, second = answer.err.splitlines()
+    assert first.startswith("sm120kit: ")
+    assert said in first.replace('"', "'")
+    assert hint in second
+
+
+def test_what_a_stranger_wrote_is_not_obeyed(sm120kit: Command) -> None:
+    answer = sm120kit("doctor", "--snapshot", "/no\x1b]0;x\x07\n/file\udce9")
+    assert answer.code == 4
+    assert "\x1b" not in answer.err
+    assert "/no\\x1b]0;x\\x07\\n/file\\xe9" in answer.err
+
+
+def test_a_fault_of_our_own_ends_in_a_private_file(
+    sm120kit: Command, saved: Saved, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setenv("HF_TOKEN", "a secret")
+
+    def break_down(_asked: object) -> None:
+        raise KeyError("nvcc")
+
+    monkeypatch.setattr(target_options.Asked, "read", break_down)
+    answer = sm120kit("doctor", "--snapshot", saved(named()))
+    assert (answer.code, answer.out) == (3, "")
+    assert "Traceback" not in answer.err
+    assert "stopped by a fault of its own: KeyError: 'nvcc'" in answer.err
+    path = Path(re.findall(r"\S+sm120kit-crash-\S+\.txt", answer.err)[0])
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    text = path.read_text()
+    assert "Traceback" in text
+    assert "break_down" in text
+    assert f"sm120kit {package.__version__}" in text
+    assert "a secret" not in text
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, click.Abort])
+def test_an_interruption_is_130(
+    sm120kit: Command, monkeypatch: pytest.MonkeyPatch, interruption: type[BaseException]
+) -> None:
+    def interrupt(_asked: object) -> None:
+        raise interruption
+
+    monkeypatch.setattr(target_options.Asked, "read", interrupt)
+    assert sm120kit("doctor") == (130, "", "sm120kit: interrupted\n")
+
+
+def test_a_reader_that_leaves_changes_no_exit_code(saved: Saved) -> None:
+    broken = saved(named(toolkits=(toolkit(cccl=None),)))
+    for arguments, code in (
+        (["doctor", "-v", "--snapshot", broken], 1),
+        (["doctor", "--json", "--snapshot", broken], 1),
+        (["schema", "snapshot"], 0),
+        (["--help"], 0),
+    ):
+        read, write = os.pipe()
+        os.close(read)
+        process = subprocess.run([*PROGRAM, *arguments], stdout=write, stderr=subprocess.PIPE, timeout=60, check=False)
+        os.close(write)
+        assert (process.returncode, process.stderr) == (code, b"")
+
+
+def test_output_on_a_full_disk_is_one_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.run([*PROGRAM, "checks"], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert process.returncode == 2
+    assert process.stderr == b"sm120kit: standard output cannot be written: No space left on device\n"
+
+
+def test_standard_output_that_is_no_utf8_gets_escapes(saved: Saved) -> None:
+    path = saved(named(environment={"CUDA_HOME": "/opt/café"}))
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for form, piece in (("text", b"caf\\xe9"), ("json", "café".encode())):
+        process = subprocess.run(
+            [*PROGRAM, "doctor", "-v", "--snapshot", path, "--format", form],
+            env=environment,
+            stdout=subprocess.PIPE,
+            timeout=60,
+            check=True,
+        )
+        assert piece in process.stdout
+
+
+def test_a_pipe_gets_no_colour(saved: Saved) -> None:
+    environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    process = subprocess.run(
+        [*PROGRAM, "doctor", "-v", "--snapshot", saved(named())],
+        env=environment,
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=True,
+    )
+    assert b"\x1b" not in process.stdout
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_a_terminal_gets_colour_unless_no_color_says_otherwise(saved: Saved, no_color: str, coloured: bool) -> None:
+    require_program("script")
+    environment = {**os.environ, "TERM": "xterm", "NO_COLOR": no_color}
+    command = " ".join([*PROGRAM, "doctor", "--snapshot", saved(named())])
+    process = subprocess.run(
+        ["script", "-qec", command, "/dev/null"],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=True,
+    )
+    assert b"Good: nothing wrong was found" in process.stdout
+    assert (b"\x1b[" in process.stdout) == coloured

@@ -1,0 +1,83 @@
+"""Starting is a feature: what a command may import, seen in the process itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.builders import named
+from tests.cli.conftest import Saved
+
+ROOT = Path(__file__).resolve().parents[2]
+
+HEAVY = frozenset(
+    {
+        "asyncio", "concurrent.futures.process", "ctypes.util", "difflib", "email", "hashlib", "html", "http",
+        "importlib.metadata", "importlib.resources", "logging", "multiprocessing", "pydoc", "random", "socket",
+        "ssl", "tempfile", "unittest", "urllib.request", "xml", "zipfile",
+    }
+)  # fmt: skip
+"""Parts of the standard library that cost milliseconds and that no default run needs."""
+
+OTHERS = frozenset({"click", "msgspec", "tomli", "typing_extensions", "colorama"})
+"""Packages beside the standard library that a default run may load; msgspec takes the last but one where it is."""
+
+COUNTED = """
+import sys
+import click, msgspec
+before = set(sys.modules)
+from sm120kit.cli.main import main
+main(sys.argv[1:])
+print(*sorted(set(sys.modules) - before), file=sys.stderr)
+"""
+
+
+def loaded(*arguments: str) -> set[str]:
+    """Modules that a command loads beyond click and msgspec and what these load."""
+    done = subprocess.run(
+        [sys.executable, "-c", COUNTED, *arguments],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    modules = set(done.stderr.split())
+    assert "sm120kit.cli.main" in modules, done.stderr
+    return modules
+
+
+def assert_light(modules: set[str]) -> None:
+    """Whether nothing heavy and nothing foreign is among them."""
+    assert not {name for name in modules if name in HEAVY or name.partition(".")[0] in HEAVY}
+    known = {"sm120kit", *sys.stdlib_module_names, *OTHERS}
+    # An editable install puts a finder of its own into the process.
+    assert not {name for name in modules if name.partition(".")[0] not in known and not name.startswith("__editable__")}
+
+
+def test_judging_a_snapshot_as_json_loads_nothing_heavy(saved: Saved) -> None:
+    assert_light(loaded("doctor", "--json", "--snapshot", saved(named())))
+
+
+def test_examining_a_target_as_json_loads_nothing_heavy(tmp_path: Path) -> None:
+    target = ("--site-packages", str(tmp_path), "--no-system-toolkits")
+    assert_light(loaded("doctor", "--json", *target))
+    assert_light(loaded("snapshot", *target))
+
+
+def test_only_the_text_loads_rich(saved: Saved) -> None:
+    path = saved(named())
+    for arguments, expected in (((), True), (("--json",), False), (("--format", "junit"), False)):
+        assert ("rich" in loaded("doctor", "--snapshot", path, *arguments)) == expected
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("completion", "bash")])
+def test_a_command_loads_no_other(arguments: tuple[str, ...]) -> None:
+    modules = loaded(*arguments)
+    assert "sm120kit.diagnosis.catalogue" not in modules
+    assert "sm120kit.cli.doctor" not in modules
+    assert "sm120kit.snapshot.target" not in modules
