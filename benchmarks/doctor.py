@@ -39,6 +39,8 @@ class Subject:
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
+    cwd: Path
+    """An empty folder: one of the rivals walks through whatever lies below it."""
     cpu_s: list[float] = field(default_factory=list)
     wall_s: list[float] = field(default_factory=list)
 
@@ -48,7 +50,7 @@ class Subject:
         process = subprocess.Popen(
             self.command,
             env=dict(self.environment),
-            cwd="/",
+            cwd=self.cwd,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -90,6 +92,7 @@ def target(distributions: int, rivals: bool) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(dir=base) as scratch, make(HEALTHY["13.0"]) as made:
         home = Path(scratch) / "venv"
         venv.create(home, with_pip=rivals)
+        (home / "empty").mkdir()
         site_packages = next(home.glob("lib/python*/site-packages"))
         if rivals:
             wanted = [requirement for requirement, _ in RIVALS.values()]
@@ -106,7 +109,12 @@ def target(distributions: int, rivals: bool) -> Iterator[Path]:
 def doctor_of(home: Path, cuda_home: Path, name: str, *options: str) -> Subject:
     """The doctor looking at a virtual environment whose CUDA_HOME is another toolkit."""
     command = [sys.executable, "-m", "sm120kit", "doctor", "--python", str(home / "bin/python"), *options]
-    return Subject(name, command, environment_of(home, cuda_home))
+    return subject(home, cuda_home, name, command)
+
+
+def subject(home: Path, cuda_home: Path, name: str, command: Sequence[str]) -> Subject:
+    """A command in the environment of that target."""
+    return Subject(name, command, environment_of(home, cuda_home), home / "empty")
 
 
 def environment_of(home: Path, cuda_home: Path) -> dict[str, str]:
@@ -148,18 +156,15 @@ def main() -> None:
     options = parser.parse_args()
     with target(300, options.rivals) as small, target(1000, False) as large, make(HEALTHY["13.2"]) as second:
         cuda_home = second.cuda_home
-        unit = Subject("python -c pass", [sys.executable, "-c", "pass"], environment_of(small, cuda_home))
+        unit = subject(small, cuda_home, "python -c pass", [sys.executable, "-c", "pass"])
+        floor = subject(small, cuda_home, "import click, msgspec", [sys.executable, "-c", "import click, msgspec"])
         data_300 = doctor_of(small, cuda_home, "doctor --json, 300 distributions", "--json")
         data_1000 = doctor_of(large, cuda_home, "doctor --json, 1000 distributions", "--json")
         text_300 = doctor_of(small, cuda_home, "doctor, 300 distributions")
-        imports = [sys.executable, "-c", "import click, msgspec"]
-        floor = Subject("import click, msgspec", imports, environment_of(small, cuda_home))
         subjects = [unit, floor, data_300, data_1000, text_300]
         if options.rivals:
-            subjects += [
-                Subject(name, [str(small / "bin" / program[0]), *program[1:]], environment_of(small, cuda_home))
-                for name, (_, program) in RIVALS.items()
-            ]
+            for name, (_, (program, *rest)) in RIVALS.items():
+                subjects.append(subject(small, cuda_home, name, [str(small / "bin" / program), *rest]))
         measure(subjects, options.rounds)
         growth = statistics.median(data_1000.cpu_s) / statistics.median(data_300.cpu_s) - 1
         sys.stdout.write(f"{table(subjects, unit)}\n\nfrom 300 to 1000 distributions: {growth:+.1%}\n")

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from sm120kit.diagnosis.catalogue import read_catalogue
-from sm120kit.diagnosis.registry import Check
+from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.diagnosis.types import Signature
 
 FOLDER = Path(__file__).resolve().parent / "checks"
@@ -18,13 +18,13 @@ FOLDER = Path(__file__).resolve().parent / "checks"
 
 def pages() -> dict[str, str]:
     """Text of every page by file name."""
-    checks = list(read_catalogue().checks.values())
+    checks = list(read_catalogue().entries.values())
     made = {f"{check.id}.md": page(check) for check in checks}
     made["README.md"] = index(checks)
     return made
 
 
-def page(check: Check) -> str:
+def page(check: Check | LogFailure) -> str:
     """One check's page: its docstring under its id, then the failures it knows by their text."""
     text = f"# {check.id}\n\n{check.page.strip()}\n"
     if check.signatures:
@@ -32,13 +32,21 @@ def page(check: Check) -> str:
     return text
 
 
-def index(checks: list[Check]) -> str:
+def index(checks: list[Check | LogFailure]) -> str:
     """All checks by family."""
-    text = "# Checks\n\nMade from the docstrings of `checks/`; the same pages as `sm120kit explain ID`.\n"
+    text = (
+        "# Checks\n\nMade from the docstrings of `checks/`; the same pages as `sm120kit explain ID`. Those marked *log*\n"
+        "are no checks that the doctor runs: only a log can show them, and `sm120kit why` names them.\n"
+    )
     for family, members in groupby(checks, key=lambda check: check.id.partition(".")[0]):
         text += f"\n## {family}\n\n"
-        text += "".join(f"- [{check.id}]({check.id}.md): {check.title}\n" for check in members)
+        text += "".join(map(_entry, members))
     return text
+
+
+def _entry(check: Check | LogFailure) -> str:
+    mark = " *log*" if isinstance(check, LogFailure) else ""
+    return f"- [{check.id}]({check.id}.md){mark}: {check.title}\n"
 
 
 def _signature(signature: Signature) -> str:

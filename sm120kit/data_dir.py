@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True)
-class DataDir:
+class DataDir(msgspec.Struct, frozen=True):
     """``path`` is absolute. Nothing is made until something is written."""
 
     path: str
@@ -23,9 +22,14 @@ class DataDir:
         """Folder of all journal records, each under its number."""
         return f"{self.path}/journal"
 
+    @property
+    def targets(self) -> str:
+        """Folder of all targets that were repaired."""
+        return f"{self.path}/targets"
+
     def target(self, key: str) -> str:
         """Folder of one target: its ``current`` link and env scripts."""
-        return f"{self.path}/targets/{key}"
+        return f"{self.targets}/{key}"
 
     def current(self, key: str) -> str:
         """The link that says which view is live for a target."""
@@ -47,6 +51,8 @@ def target_key(place: str) -> str:
     ``place`` is the prefix of its environment, else its site-packages. (A venv's python is a link to the base
     interpreter, which many venvs share, so the executable's real path would not do.)
     """
+    from hashlib import sha256
+
     real = os.path.realpath(place)
     name = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in os.path.basename(real))
-    return f"{name.strip('-.') or 'target'}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:12]}"
+    return f"{name.strip('-.') or 'target'}-{sha256(os.fsencode(real)).hexdigest()[:12]}"

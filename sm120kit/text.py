@@ -6,12 +6,11 @@ import re
 
 import msgspec
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_SURROGATE = "[\ud800-\udfff]"
 
-_UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
-"""Terminal control characters, those that turn the direction of writing or show nothing, and lone surrogates."""
+_UNSEEN = "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+"""Terminal control characters, those that turn the direction of writing or show nothing, and lone surrogates.
+Neither pattern is compiled before it is used: most runs print JSON and need none."""
 
 
 def encode_json(value: object) -> bytes:
@@ -28,12 +27,12 @@ def encode_json(value: object) -> bytes:
 
 def utf8_text(text: str) -> str:
     """``text`` with each surrogate replaced by what it stands for, as ``\\xff``."""
-    return _SURROGATE.sub(_escaped, text)
+    return re.sub(_SURROGATE, _escaped, text)
 
 
 def visible(text: str) -> str:
     """``text`` on one line, with nothing in it that a terminal would obey: ``\\x1b``, ``\\n``, ``\\u202e``."""
-    return _UNSEEN.sub(_escaped, text)
+    return re.sub(_UNSEEN, _escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from _pytest.terminal import TerminalReporter
 
@@ -18,6 +19,10 @@ _KEPT = frozenset(
 _KEPT_PREFIXES = ("SM120KIT_TEST_", "PYTEST_", "COVERAGE_", "HYPOTHESIS_", "PIP_", "SSL_CERT_")
 
 _NUMBERS = itertools.count()
+
+# A busy machine makes any example slow: time says nothing about a property.
+hypothesis.settings.register_profile("sm120kit", deadline=None)
+hypothesis.settings.load_profile("sm120kit")
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,21 @@ def test_every_folder_with_python_files_is_a_package() -> None:
     assert not {folder for folder in folders if not (folder / "__init__.py").is_file()}
 
 
+def test_every_other_file_inside_the_package_is_covered_by_a_glob(setuptools_table: dict[str, Any]) -> None:
+    others = {
+        path
+        for path in (ROOT / "sm120kit").rglob("*")
+        if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
+    }
+    covered = {
+        path
+        for name, patterns in setuptools_table["package-data"].items()
+        for pattern in patterns
+        for path in ROOT.joinpath(*name.split(".")).glob(pattern)
+    }
+    assert not others - covered
+
+
 @pytest.mark.parametrize("tree", ["checks", "templates"])
 def test_every_data_file_is_covered_by_a_glob(tree: str, setuptools_table: dict[str, Any]) -> None:
     folder = ROOT / tree

@@ -103,8 +103,9 @@ def _needs(case: Case) -> Iterator[_Need]:
         if nvcc and release:
             what = f"{use.toolkit.home} (CUDA {release})"
             yield from _need_of(use.limit(Severity.ERROR), what, release, [part_evidence(nvcc)])
-    families = {row.family: row for row in gpu_models() if any(gpu.name == row.name for gpu in case.request.gpus)}
-    if case.request.driver:
+    if case.request.driver and case.request.gpus:
+        named = {gpu.name for gpu in case.request.gpus}
+        families = {row.family: row for row in gpu_models() if row.name in named}
         for family, model in families.items():
             row = oldest_driver(family=family)
             if row:

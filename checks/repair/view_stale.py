@@ -51,7 +51,7 @@ def view_stale(case: Case) -> Iterator[Finding | CannotTell]:
     evidence = [at("not there any more", path) for path in view.gone] + [
         at("changed since", path) for path in view.changed
     ]
-    remedies = [
+    remedies: list[Remedy] = [
         Repair("Compose a new view from what is on disk now", "compose_view", {"cuda_home": view.current}),
         Manual("Or take the repair back", ("sm120kit undo",)),
     ]

@@ -27,7 +27,7 @@ NVIDIA's repository.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sm120kit.diagnosis import (
     CannotTell,
@@ -48,7 +48,7 @@ from sm120kit.diagnosis import (
 )
 from sm120kit.diagnosis.alternatives import other_toolkits, site_packages, torch_release
 from sm120kit.diagnosis.releases import part_release
-from sm120kit.diagnosis.remedies import install_toolkit
+from sm120kit.diagnosis.remedies import compose_view, install_toolkit
 from sm120kit.snapshot.types import Consumer, Toolkit
 
 _DEFAULT = "/usr/local/cuda"
@@ -81,8 +81,7 @@ SIGNATURES = [
 ]
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """Where a compiler was looked for in vain, and by whom. ``home`` is empty where a rule led nowhere."""
 
     home: str
@@ -194,6 +193,8 @@ def _remedies(case: Case, place: _Place) -> list[Remedy]:
     if release is None and place.toolkit:
         release = part_release(place.toolkit, "runtime-headers")
     remedies: list[Remedy] = [*other_toolkits(case), install_toolkit(release, layout, site_packages(case))]
+    if on_disk := next((each for each in case.snapshot.toolkits if each.has_nvcc), None):
+        remedies.insert(0, compose_view(on_disk, "Compose a toolkit view of what is on disk, and take that"))
     needing = {consumer.name for consumer in place.consumers if case.must_compile(consumer)}
     if needing == {"flashinfer"}:
         remedies.append(

@@ -28,7 +28,7 @@ Set CUDA_HOME to the toolkit that is meant: every consumer asks it first.
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sm120kit.diagnosis import (
     CannotTell,
@@ -49,8 +49,7 @@ from sm120kit.diagnosis.releases import part_release
 from sm120kit.snapshot.types import Consumer, Nvcc, Toolkit
 
 
-@dataclass(frozen=True)
-class _Taken:
+class _Taken(NamedTuple):
     """A compiler that one or more consumers take in the same way."""
 
     nvcc: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -23,7 +23,7 @@ def complete_check(context: click.Context, _parameter: click.Parameter, incomple
     """Ids of all checks, for shells."""
     from sm120kit.diagnosis.catalogue import read_catalogue
 
-    folders = [Path(folder) for folder in context.params.get("checks_dirs") or ()]
+    folders: Sequence[str] = context.params.get("checks_dirs") or ()
     return [check_id for check_id in read_catalogue(folders).checks if check_id.startswith(incomplete)]
 
 
@@ -35,6 +35,8 @@ def suppressions_in(path: str) -> tuple[Suppression, ...]:
     """
     if not path:
         return ()
+    from pathlib import Path
+
     from sm120kit.diagnosis.suppression import read_suppressions
 
     return read_suppressions(Path(path))

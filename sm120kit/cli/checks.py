@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from sm120kit.cli.check_options import checks_dir_option
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.diagnosis.catalogue import Catalogue, read_catalogue
+from sm120kit.diagnosis.registry import LogFailure
 from sm120kit.errors import GOOD
 
 SCHEMA = "sm120kit.checks/1"
@@ -21,8 +21,8 @@ SCHEMA = "sm120kit.checks/1"
     "--json", "as_json", is_flag=True, help="Print the data (sm120kit.checks/1) alone, with pages and signatures."
 )
 def command(*, checks_dirs: Sequence[str], as_json: bool) -> int:
-    """List all checks: id and title."""
-    catalogue = read_catalogue(Path(folder) for folder in checks_dirs)
+    """List all checks, and the failures that only a log can show: id and title."""
+    catalogue = read_catalogue(checks_dirs)
     if as_json:
         from sm120kit.text import encode_json
 
@@ -33,13 +33,24 @@ def command(*, checks_dirs: Sequence[str], as_json: bool) -> int:
     width, colour = terminal()
     lines = Lines(width)
     lines.table([Row(check.id, check.title) for check in catalogue.checks.values()])
+    if catalogue.failures:
+        lines.blank()
+        lines.prose("Known from logs alone, by sm120kit why:")
+        lines.table([Row(failure.id, failure.title) for failure in catalogue.failures.values()])
     write_result(lines.render(colour=colour))
     return GOOD
 
 
 def _data(catalogue: Catalogue) -> dict[str, object]:
     checks = [
-        {"id": check.id, "title": check.title, "path": check.path, "page": check.page, "signatures": check.signatures}
-        for check in catalogue.checks.values()
+        {
+            "id": entry.id,
+            "title": entry.title,
+            "path": entry.path,
+            "page": entry.page,
+            "signatures": entry.signatures,
+            "only_in_logs": isinstance(entry, LogFailure),
+        }
+        for entry in catalogue.entries.values()
     ]
     return {"schema": SCHEMA, "checks": checks}

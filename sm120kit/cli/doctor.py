@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from sm120kit.cli.check_options import checks_dir_option, complete_check, suppressions_in, suppressions_option
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.catalogue import read_catalogue
+from sm120kit.diagnosis.registry import Check
 from sm120kit.diagnosis.report import exit_code, make_report
 from sm120kit.diagnosis.run import run_checks
 from sm120kit.diagnosis.selection import select
@@ -60,6 +61,7 @@ failure, unless --fail-on unknown says so.
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("-o", "--output", metavar="FILE", default="", help="Write the report to this file.")
+@click.option("--prove", "proving", is_flag=True, help="Also compile and link for real; takes seconds.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all that was looked at.")
 def command(
     *,
@@ -72,6 +74,7 @@ def command(
     form: str | None,
     as_json: bool,
     output: str,
+    proving: bool,
     verbose: bool,
 ) -> int:
     """Say what is wrong with a CUDA inference stack: where, whose file it is, and what to do.
@@ -82,9 +85,16 @@ def command(
         raise Sm120kitError(f"--json and --format {form} contradict each other", hint="Give one of the two")
     request = target.request()
     lived_with = suppressions_in(suppressions)
-    catalogue = read_catalogue(Path(folder) for folder in checks_dirs)
+    catalogue = read_catalogue(checks_dirs)
     chosen = select(catalogue.checks, only, skip)
+    if proving and (target.snapshot or target.options.root):
+        raise Sm120kitError(
+            "--prove runs the target's compiler, and a snapshot or an unpacked image has none that can be run",
+            hint="Leave --prove out, or run it on the machine itself",
+        )
     case = Case(target.read(), request)
+    if proving:
+        case = _with_proofs(case, target, tuple(catalogue.checks.values()))
     results = run_checks(chosen.values(), case)
     report = make_report(
         case,
@@ -96,6 +106,18 @@ def command(
     write_result(_rendered(report, "json" if as_json else form or "text", fail_on, output, verbose=verbose), output)
     report_crashes(results)
     return exit_code(report, fail_on)
+
+
+def _with_proofs(case: Case, target: Asked, checks: Sequence[Check]) -> Case:
+    """The case with the proofs of every toolkit that is judged."""
+    from sm120kit.cli.workbench import process_environment
+    from sm120kit.proof.cache import open_cache
+    from sm120kit.proof.execute import prove
+
+    cache = open_cache()
+    environment = process_environment(target.options)
+    proofs = tuple(prove(case, use, checks, environment, cache=cache) for use in case.toolkits)
+    return replace(case, proofs=proofs)
 
 
 def _rendered(report: Report, form: str, fail_on: FailOn, output: str, *, verbose: bool) -> str | bytes:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from sm120kit.cli.check_options import checks_dir_option, complete_check
 from sm120kit.cli.output import write_result
 from sm120kit.diagnosis.catalogue import read_catalogue
-from sm120kit.diagnosis.registry import Check
+from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.errors import GOOD
 from sm120kit.text import visible
 
@@ -25,11 +24,11 @@ def command(*, check_id: str, checks_dirs: Sequence[str]) -> int:
     Example:
       sm120kit explain toolkit.nv-target-missing
     """
-    write_result(_page(read_catalogue(Path(folder) for folder in checks_dirs).get(check_id)))
+    write_result(_page(read_catalogue(checks_dirs).get(check_id)))
     return GOOD
 
 
-def _page(check: Check) -> str:
+def _page(check: Check | LogFailure) -> str:
     lines = [check.id, "", *map(visible, check.page.strip().split("\n"))]
     if check.signatures:
         lines += ["", "## In a log"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import NamedTuple
 
 from sm120kit.errors import Sm120kitError
@@ -63,6 +62,8 @@ def silence_stdout() -> None:
 
 
 def _write_file(data: bytes, output: str) -> None:
+    from pathlib import Path
+
     try:
         Path(output).write_bytes(data)
     except OSError as error:

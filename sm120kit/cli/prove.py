@@ -15,7 +15,7 @@ from sm120kit.errors import FINDINGS, GOOD, TARGET_UNREADABLE, Sm120kitError
 from sm120kit.proof.cache import open_cache
 from sm120kit.proof.execute import prove
 from sm120kit.proof.flashinfer_module import MODULES, flashinfer_rung
-from sm120kit.proof.ladder import architecture
+from sm120kit.proof.ladder import architectures
 from sm120kit.proof.types import Proof, ProofReport, Rung
 from sm120kit.snapshot.facts import Known
 
@@ -75,8 +75,8 @@ def _module_rungs(modules: tuple[str, ...], bench: Workbench, case: Case, use: U
             "--flashinfer needs the target's interpreter, to run FlashInfer's own build",
             hint="Name it with --python",
         )
-    arch, _ = architecture(case, use)
-    number = arch.removeprefix("sm_")
+    targets, _ = architectures(case, use)
+    number = targets[0].removeprefix("sm_")
     digits = number.rstrip("abcdefghijklmnopqrstuvwxyz")
     named = f"{digits[:-1]}.{digits[-1]}{number[len(digits) :]}"
     return [flashinfer_rung(module, interpreter.value.executable, named) for module in modules]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from sm120kit.cli.target_options import Asked
 from sm120kit.diagnosis.case import Case

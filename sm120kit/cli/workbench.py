@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from sm120kit.cli.target_options import Asked
 from sm120kit.data_dir import DataDir, open_data_dir, target_key
@@ -14,6 +16,7 @@ from sm120kit.diagnosis.registry import Check
 from sm120kit.environment import applied, compute
 from sm120kit.errors import USAGE, Sm120kitError
 from sm120kit.snapshot.facts import Known
+from sm120kit.snapshot.target import TargetOptions
 from sm120kit.snapshot.types import LiveView, Snapshot
 
 
@@ -64,12 +67,16 @@ class Workbench:
         return self.read(view.current)
 
     def environment(self, case: Case, cuda_home: str) -> Mapping[str, str]:
-        """All variables of a process that runs through ``cuda_home`` in the target's environment."""
+        """All variables of a process that takes ``cuda_home``: for a toolkit view those of its env script, for any
+        other tree the target's own, as a consumer would meet it today."""
         from sm120kit.snapshot.environment import read_environment
 
         options = self.asked.options
         base, _ = read_environment(options.env_file, options.pid, options.root)
-        return applied(compute(case, cuda_home), base)
+        if cuda_home.startswith((f"{self.data_dir.toolkits}/", f"{self.data_dir.targets}/")):
+            return applied(compute(case, cuda_home), base)
+        named = case.snapshot.target.cuda_home
+        return {**base, "CUDA_HOME": named, "CUDA_PATH": named} if named else base
 
 
 def open_workbench(asked: Asked, data_dir: str) -> Workbench:
@@ -90,6 +97,14 @@ def open_workbench(asked: Asked, data_dir: str) -> Workbench:
     interpreter = snapshot.interpreter
     place = interpreter.value.prefix if isinstance(interpreter, Known) else snapshot.target.path
     return Workbench(asked, folder, place, snapshot, tuple(read_catalogue().checks.values()))
+
+
+def process_environment(options: TargetOptions) -> dict[str, str]:
+    """All variables of the target's own processes."""
+    from sm120kit.snapshot.environment import read_environment
+
+    environment, _ = read_environment(options.env_file, options.pid, options.root)
+    return environment
 
 
 def choose_use(case: Case) -> Use | None:

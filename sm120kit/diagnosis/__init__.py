@@ -2,13 +2,14 @@
 
 from sm120kit.diagnosis.case import Case, Request, Use
 from sm120kit.diagnosis.findings import at, error, fact_evidence, finding, note, part_evidence, warning
-from sm120kit.diagnosis.registry import NotApplicable, check
+from sm120kit.diagnosis.registry import NotApplicable, check, log_failure
 from sm120kit.diagnosis.releases import Release
 from sm120kit.diagnosis.tables import read_table
 from sm120kit.diagnosis.types import (
     CannotTell,
     Evidence,
     Finding,
+    LogRemedy,
     Manual,
     Outcome,
     Remedy,
@@ -25,6 +26,7 @@ __all__ = [
     "Fact",
     "Finding",
     "Known",
+    "LogRemedy",
     "Manual",
     "NotApplicable",
     "Outcome",
@@ -41,6 +43,7 @@ __all__ = [
     "error",
     "fact_evidence",
     "finding",
+    "log_failure",
     "note",
     "part_evidence",
     "read_table",

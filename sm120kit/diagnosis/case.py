@@ -6,8 +6,11 @@ from functools import cached_property
 
 import msgspec
 
+from sm120kit.diagnosis.launch import LaunchLine
+from sm120kit.diagnosis.proofs import ProofReport
 from sm120kit.diagnosis.types import Severity
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
+from sm120kit.snapshot.model_facts import ModelFacts
 from sm120kit.snapshot.types import Consumer, Distribution, LinkProbe, LiveView, Snapshot, Toolkit
 
 
@@ -26,6 +29,10 @@ class Request(msgspec.Struct, frozen=True):
 
     gpus: tuple[NamedGpu, ...] = ()
     driver: str = ""
+    launch: LaunchLine | None = None
+    """The server's launch line, where one was given."""
+    model: Fact[ModelFacts] | None = None
+    """The model, where one was named."""
 
 
 class Use(msgspec.Struct, frozen=True):
@@ -79,6 +86,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     snapshot: Snapshot
     request: Request = msgspec.field(default_factory=Request)
+    proofs: tuple[ProofReport, ...] = ()
+    """Real compiles and links, where they were asked for."""
 
     @property
     def hardware_named(self) -> bool:
@@ -126,6 +135,22 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         if isinstance(known, Unknown):
             return None
         return next((each for each in known.value if each.name == name), None)
+
+    @property
+    def sglang(self) -> Fact[str]:
+        """The SGLang that would run: the launch line's, else the installed one."""
+        line, installed = self.request.launch, self.distribution("sglang")
+        if line is not None:
+            return Known(line.version, Source("option", line.version_source))
+        if installed is not None:
+            return Known(installed.version, Source("file", installed.path))
+        known = self.snapshot.distributions
+        return Unknown(known.reason if isinstance(known, Unknown) else "sglang is not installed and no version named")
+
+    @property
+    def model(self) -> ModelFacts | None:
+        """The model that was named, where its configuration could be read."""
+        return self.request.model.value if isinstance(self.request.model, Known) else None
 
     @property
     def unused_view(self) -> LiveView | None:

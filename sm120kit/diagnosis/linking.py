@@ -84,11 +84,10 @@ def linker_evidence(failure: LinkFailure) -> list[Evidence]:
 
 def take_real_home(failure: LinkFailure) -> Manual:
     """Name the compiler's own tree, where a wrapper script sends the linker elsewhere."""
-    home = failure.toolkit.home
     text = (
         f"Name the tree that the compiler really comes from, so that the linker looks there and not in {failure.home}"
     )
-    return Manual(text, (f"export CUDA_HOME={shlex.quote(home)}",))
+    return Manual(text, (f"export CUDA_HOME={shlex.quote(failure.tree)}",))
 
 
 def repairs(failure: LinkFailure) -> list[Remedy]:

@@ -37,12 +37,36 @@ class Check(msgspec.Struct, frozen=True):
         return self.page.strip().partition("\n")[0] or self.id
 
 
+class LogFailure(msgspec.Struct, frozen=True):
+    """A failure that only a log can show: a page and signatures, and nothing that could be looked at beforehand."""
+
+    id: str
+    page: str = ""
+    path: str = ""
+    signatures: tuple[Signature, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The first line of its page."""
+        return self.page.strip().partition("\n")[0] or self.id
+
+
+def log_failure(failure_id: str) -> LogFailure:
+    """Say that this file holds signatures alone, under the id ``failure_id`` (``family.name``)."""
+    return LogFailure(_valid(failure_id))
+
+
 def check(check_id: str) -> Callable[[CheckFunction], Check]:
     """Make a generator over a case the check ``check_id`` (``family.name``).
 
     It yields findings, and ``CannotTell`` for each subject it could not judge; it raises ``NotApplicable`` where
     there is nothing to judge. Having yielded nothing it says: looked at, and well.
     """
+    valid = _valid(check_id)
+    return lambda function: Check(id=valid, run=function)
+
+
+def _valid(check_id: str) -> str:
     if not CHECK_ID.fullmatch(check_id):
         raise ValueError(f"{check_id!r} is not a check id: use family.name in lower case, as toolkit.nv-target-missing")
-    return lambda function: Check(id=check_id, run=function)
+    return check_id

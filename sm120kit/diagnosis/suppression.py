@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date, datetime
 from fnmatch import fnmatchcase
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from sm120kit.diagnosis.types import Suppression
 from sm120kit.errors import Sm120kitError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _KEYS = ("check", "subject", "reason", "expires")
 _EXAMPLE = '[[suppress]], check = "toolkit.dev-headers-missing", reason = "why", expires = 2027-03-31'

@@ -7,8 +7,9 @@ from typing import TypeVar
 
 import msgspec
 
-from sm120kit.data import data_dir
+from sm120kit.data import data_path
 from sm120kit.errors import OWN_FAULT, Sm120kitError
+from sm120kit.snapshot.files import Files
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -27,9 +28,9 @@ def read_table(name: str, row: type[AnyRow]) -> tuple[AnyRow, ...]:
     Raises:
         Sm120kitError: the table is missing or a row does not fit its type.
     """
-    path = data_dir("checks") / "tables" / f"{name}.toml"
+    path = f"{data_path('checks')}/tables/{name}.toml"
     try:
-        raw = msgspec.toml.decode(path.read_bytes())
+        raw = msgspec.toml.decode(Files().read(path))
         return tuple(msgspec.convert(each, row) for each in raw["row"])
     except (OSError, KeyError, msgspec.MsgspecError) as error:
         raise Sm120kitError(f"table {path} cannot be read: {error}", exit_code=OWN_FAULT) from error

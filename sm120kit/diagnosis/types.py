@@ -213,17 +213,40 @@ class Comparison(Struct, frozen=True):
     """Whether an error or a warning came that was not there, or one rose to an error."""
 
 
+class LogRemedy(Struct, frozen=True):
+    """What to do about a line in a log: text and commands, which may hold named groups of the pattern as ``{name}``.
+
+    It holds for the versions ``first`` to ``last`` of ``package``, both included, an empty bound bounding nothing;
+    without a package, for all.
+    """
+
+    text: str
+    commands: tuple[str, ...] = ()
+    package: str = ""
+    first: str = ""
+    last: str = ""
+
+
+Rank = Literal["cause", "consequence", "limit", "wrapper"]
+"""What a line in a log is: the fault itself; a fault that any other in the same log would explain; no fault, but the
+server does less than was asked of it; or only the news that something else failed."""
+
+
 class Signature(Struct, frozen=True):
     """The known text of a failure in a log.
 
-    ``pattern`` is a regular expression for one line; ``rank`` says whether that line is a cause or a wrapper
-    around one. ``example`` is one real line, ``look_alike`` a line that must not match. ``versions`` names what
-    it was seen with; ``source`` where.
+    ``pattern`` is a regular expression for one line, its prefixes and colours taken off. ``example`` is one real
+    line, ``look_alike`` a line that must not match. ``versions`` names what it was seen with; ``source`` where.
     """
 
     pattern: str
-    rank: Literal["cause", "wrapper"]
+    rank: Rank
     example: str
     look_alike: str
     source: str
     versions: str = ""
+    message: str = ""
+    """What the line means, as a sentence without its full stop; ``{name}`` stands for a named group of the pattern.
+    Empty: the title of the page."""
+    remedies: tuple[LogRemedy, ...] = ()
+    """Empty: what the page says under Remedy."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import replace as replace_case
 
 from msgspec.structs import replace
 
@@ -53,7 +52,7 @@ def _unnamed(case: Case) -> Case:
     named = {environment[name] for name in _NAMES if "/" in environment.get(name, "")}
     compilers = tuple(each for each in case.snapshot.host_compilers if each.command not in named)
     without = {name: value for name, value in environment.items() if name not in _NAMES}
-    return replace_case(case, snapshot=replace(case.snapshot, environment=without, host_compilers=compilers))
+    return replace(case, snapshot=replace(case.snapshot, environment=without, host_compilers=compilers))
 
 
 def _too_new(case: Case, toolkit: Toolkit, limits: HostCompilerLimits) -> ChosenCompiler | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, get_args
@@ -112,7 +113,7 @@ def _reasons(variables: tuple[Variable, ...]) -> dict[str, str]:
 def _comment(text: str) -> str:
     """``text`` as lines of comment that no dialect reads on into the next line: systemd would, after a backslash."""
     lines = textwrap.wrap(visible(text), _COMMENT_WIDTH, break_long_words=False, break_on_hyphens=False)
-    return "\n".join("# " + line for line in lines)
+    return "\n".join("# " + re.sub(r"\\$", r"\\ ", line) for line in lines)
 
 
 def _template(shell: str) -> Template:

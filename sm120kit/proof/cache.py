@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -13,7 +14,14 @@ import msgspec
 from sm120kit.proof.types import Rung
 from sm120kit.version import __version__
 
-_VARIABLES = ("PATH", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "CC", "CXX", "COMPILER_PATH")
+_VARIABLES = re.compile(
+    r"PATH|CPATH|C_INCLUDE_PATH|CPLUS_INCLUDE_PATH|LIBRARY_PATH|COMPILER_PATH|GCC_EXEC_PREFIX|CC|CXX|CUDAHOSTCXX"
+    r"|CUDAFE_FLAGS|PTXAS_FLAGS|OPENCC_FLAGS|CICC_PATH|INCLUDES|SYSTEM_INCLUDES|LIBRARIES|(NVCC|FLASHINFER|LD)_.*"
+)
+"""What gcc and nvcc read, and what an nvcc.profile takes from the environment."""
+
+_Stamp = tuple[int, int, int, int]
+"""Size, time of modification and of change, both in nanoseconds, and inode. The time of change cannot be set back."""
 
 
 @dataclass(frozen=True)
@@ -24,26 +32,26 @@ class ProofCache:
 
     def key(self, rung: Rung, environment: Mapping[str, str]) -> str:
         """Digest of what was asked: command, sources, and the variables that change what a compiler reads."""
-        variables = {name: value for name, value in sorted(environment.items()) if _counts(name)}
-        asked = [__version__, rung.command, sorted(rung.sources.items()), rung.needed, variables]
+        variables = {name: value for name, value in sorted(environment.items()) if _VARIABLES.fullmatch(name)}
+        asked = [__version__, *map(str, (rung.command, sorted(rung.sources.items()), rung.include_dirs, variables))]
         return hashlib.sha256(msgspec.json.encode(asked)).hexdigest()[:32]
 
     def holds(self, key: str) -> bool:
         """Whether that very question passed before and nothing it read has changed since."""
         try:
             with open(self._path(key), "rb") as file:  # noqa: PTH123
-                used = msgspec.json.decode(file.read(), type=list[tuple[str, int, int]])
+                used = msgspec.json.decode(file.read(), type=list[tuple[str, _Stamp | None]])
         except (OSError, msgspec.MsgspecError):
             return False
-        return bool(used) and all(_stamp(path) == (size, modified) for path, size, modified in used)
+        return bool(used) and all(_stamp(path) == stamp for path, stamp in used)
 
     def keep(self, key: str, used: Iterable[str]) -> None:
-        """Remember that the question passed, having read these files."""
-        stamped = [(path, *stamp) for path in used if (stamp := _stamp(path)) is not None]
+        """Remember that the question passed, having read these files and missed those that are not there."""
+        stamped = [(path, _stamp(path)) for path in used]
         if not stamped:
             return
         temporary = f"{self._path(key)}.{os.getpid()}"
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, UnicodeEncodeError):
             os.makedirs(self.folder, exist_ok=True)
             with open(temporary, "wb") as file:  # noqa: PTH123
                 file.write(msgspec.json.encode(stamped))
@@ -60,13 +68,9 @@ def open_cache() -> ProofCache:
     return ProofCache(os.path.join(cache, "sm120kit", "proofs"))
 
 
-def _counts(name: str) -> bool:
-    return name in _VARIABLES or name.startswith(("NVCC_", "FLASHINFER_"))
-
-
-def _stamp(path: str) -> tuple[int, int] | None:
+def _stamp(path: str) -> _Stamp | None:
     try:
         status = os.stat(path)
     except OSError:
         return None
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import tempfile
 import time
@@ -14,15 +13,16 @@ from sm120kit.diagnosis.case import Case, Use
 from sm120kit.diagnosis.registry import Check
 from sm120kit.proof.cache import ProofCache
 from sm120kit.proof.errors_in import explaining_check, first_error
-from sm120kit.proof.ladder import architecture, ladder
+from sm120kit.proof.inputs import files_read
+from sm120kit.proof.ladder import architectures, ladder
+from sm120kit.proof.load_child import NO_SUCH_DRIVER
+from sm120kit.proof.outputs import explained_by, fault_in
 from sm120kit.proof.types import SCHEMA, Outcome, Proof, ProofReport, Rung
-from sm120kit.snapshot.runner import Ran, RunFailure, run
+from sm120kit.snapshot.runner import Ran, RunFailure, end_all, run
 from sm120kit.version import __version__
 
-NO_SUCH_DRIVER = 3
-"""Exit code of the load child where no libcuda.so.1 is on the loader's path."""
-
 _OUTPUT_LIMIT = 1 << 20
+_ORDER = ("link", "preprocess-fp16", "preprocess-cuda-std", "compile", "cub", "load")
 
 
 def prove(
@@ -44,12 +44,18 @@ def prove(
         tell(proof)
         return proof
 
+    # Not one more than there are cores: each compile keeps one busy, and a limit in seconds should mean work.
     with ThreadPoolExecutor(max_workers=max(1, len(os.sched_getaffinity(0)))) as workers:
-        proofs = list(workers.map(try_one, rungs))
-    arch, why = architecture(case, use)
-    order = {name: place for place, name in enumerate(("link", "preprocess-fp16", "preprocess-cuda-std", "compile"))}
+        try:
+            proofs = list(workers.map(try_one, rungs))
+        except BaseException:
+            workers.shutdown(wait=False, cancel_futures=True)
+            end_all()
+            raise
+    targets, why = architectures(case, use)
+    order = {name: place for place, name in enumerate(_ORDER)}
     proofs.sort(key=lambda proof: (order.get(proof.rung, len(order)), proof.rung, proof.consumers))
-    return ProofReport(SCHEMA, __version__, use.toolkit.home, arch, why, tuple(proofs))
+    return ProofReport(SCHEMA, __version__, use.toolkit.home, ", ".join(targets), why, tuple(proofs))
 
 
 def _try(
@@ -60,68 +66,48 @@ def _try(
     if cache and cache.holds(key):
         return _proof(rung, "passed", cached=True)
     start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="sm120kit-proof-") as scratch:
-        for name, text in rung.sources.items():
-            with open(os.path.join(scratch, name), "w", encoding="utf-8") as file:  # noqa: PTH123
-                file.write(text)
-        command = [part.replace("{scratch}", scratch) for part in rung.command]
-        environment_here = {name: value.replace("{scratch}", scratch) for name, value in whole.items()}
-        try:
-            ran = run(
-                command,
-                environment={**environment_here, "LC_ALL": "C", "TMPDIR": scratch},
-                limit_s=rung.limit_s,
-                cwd=scratch,
-                output_limit=_OUTPUT_LIMIT,
-            )
-        except RunFailure as failure:
-            return _failed(rung, str(failure), checks, time.monotonic() - start)
-        seconds = time.monotonic() - start
-        if rung.name == "load" and ran.returncode == NO_SUCH_DRIVER and not case.gpu_signs:
-            return _proof(rung, "not-run", reason="no driver library and no sign of a GPU on this machine")
-        fault = _fault(rung, ran, scratch)
-        if fault:
-            return _failed(rung, fault, checks, seconds)
-        if cache and rung.name != "load":
-            cache.keep(key, _used_files(rung, scratch))
+    try:
+        with tempfile.TemporaryDirectory(prefix="sm120kit-proof-", ignore_cleanup_errors=True) as scratch:
+            ran = _run(rung, whole, scratch)
+            seconds = time.monotonic() - start
+            if rung.name == "load" and ran.returncode == NO_SUCH_DRIVER and not case.gpu_signs:
+                return _proof(rung, "not-run", reason="no driver library and no sign of a GPU on this machine")
+            said = _said(ran) if ran.returncode else fault_in(rung, scratch)
+            if said:
+                return _failed(rung, said.replace(scratch, "{scratch}"), checks, seconds)
+            if cache:
+                cache.keep(key, files_read(rung, scratch, whole))
+    except RunFailure as failure:
+        return _failed(rung, f"error: {failure}", checks, time.monotonic() - start)
+    except OSError as error:
+        reason = f"error: the scratch folder cannot be used: {error.filename}: {error.strerror}"
+        return _failed(rung, reason, checks, time.monotonic() - start)
     return _proof(rung, "passed", seconds=seconds)
 
 
-def _fault(rung: Rung, ran: Ran, scratch: str) -> str:
-    """What is wrong, as output to look through; empty when the rung passed."""
-    if ran.returncode != 0:
-        return f"{ran.stderr}\n{ran.stdout}".strip() or f"{ran.command[0]} ended with {ran.returncode} and no word"
-    if not rung.needed:
-        return ""
-    from sm120kit.snapshot.elf import needed_sonames
-
-    try:
-        needed = needed_sonames(os.path.join(scratch, "linked.so"))
-    except (OSError, ValueError) as error:
-        return f"error: the linked library cannot be read: {error}"
-    for wanted in rung.needed:
-        if not any(re.fullmatch(wanted, each) for each in needed):
-            asks = ", ".join(needed) or "nothing"
-            return f"error: the linked library asks for {asks} at run time, and not for {wanted.replace(chr(92), '')}"
-    return ""
+def _run(rung: Rung, environment: Mapping[str, str], scratch: str) -> Ran:
+    for name, text in rung.sources.items():
+        with open(os.path.join(scratch, name), "w", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(text)
+    here = {name: value.replace("{scratch}", scratch) for name, value in environment.items()}
+    return run(
+        [part.replace("{scratch}", scratch) for part in rung.command],
+        environment={**here, "LC_ALL": "C", "TMPDIR": scratch},
+        limit_s=rung.limit_s,
+        cwd=scratch,
+        output_limit=_OUTPUT_LIMIT,
+    )
 
 
-def _used_files(rung: Rung, scratch: str) -> list[str]:
-    """Every header that a rung read, from the preprocessor's own account, and the tools that took part."""
-    used = set(rung.tools)
-    listing = os.path.join(scratch, "kernel.d")
-    preprocessed = os.path.join(scratch, "probe.ii")
-    if os.path.exists(listing):
-        with open(listing, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
-            used |= set(re.findall(r"(?<!\S)(/(?:\\ |\S)+)", file.read().replace("\\\n", " ")))
-    if os.path.exists(preprocessed):
-        with open(preprocessed, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
-            used |= {match[1] for line in file if (match := re.match(r'# \d+ "(/[^"]+)"', line))}
-    return sorted(path.replace("\\ ", " ") for path in used if not path.startswith(scratch))
+def _said(ran: Ran) -> str:
+    words = f"{ran.stderr}\n{ran.stdout}".strip()
+    return words or f"error: {ran.command[0]} ended with {ran.returncode} and no word"
 
 
 def _failed(rung: Rung, output: str, checks: Sequence[Check], seconds: float) -> Proof:
-    return _proof(rung, "failed", error=first_error(output), check=explaining_check(output, checks), seconds=seconds)
+    error = first_error(output)
+    check = explaining_check(error, checks) or explained_by(error) or explaining_check(output, checks)
+    return _proof(rung, "failed", error=error, check=check, seconds=seconds)
 
 
 def _proof(

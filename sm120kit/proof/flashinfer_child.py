@@ -4,7 +4,6 @@ Names of modules and of the functions that generate them are FlashInfer's own, t
 the standard library is imported besides FlashInfer.
 """
 
-import importlib
 import sys
 
 MODULES = {
@@ -20,6 +19,8 @@ MODULES = {
 
 def main(module: str) -> int:
     """Build ``module``; the compiler's words go to standard error."""
+    import importlib
+
     where, function, arguments = MODULES[module]
     try:
         spec = getattr(importlib.import_module(where), function)(*arguments)
@@ -31,4 +32,6 @@ def main(module: str) -> int:
 
 
 if __name__ == "__main__":
+    # The folder of this file, where modules lie that are called like some of the standard library's.
+    sys.path.pop(0)
     sys.exit(main(sys.argv[1]))

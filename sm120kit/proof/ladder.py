@@ -31,6 +31,20 @@ void launch(const __half* from, __nv_bfloat16* to, float by, int count) {
 }
 """
 
+_PROBE = """#include <{header}>
+int sm120kit_read_to_its_end();
+"""
+
+_CUB_PROBE = """#include <cub/cub.cuh>
+#include <thrust/version.h>
+#include <cuda/std/version>
+#if defined(CCCL_VERSION) && (CUB_VERSION / 100 != CCCL_VERSION / 1000 || THRUST_VERSION / 100 != CCCL_VERSION / 1000)
+#error "cub, thrust and cuda/std are of different CCCL versions"
+#endif
+int sm120kit_read_to_its_end();
+"""
+"""CUB_VERSION and THRUST_VERSION are MMMmmmpp, CCCL_VERSION is MMMmmmppp; patches may differ."""
+
 _LINKED = """extern "C" int cudaGetDeviceCount(int*);
 extern "C" int cuInit(unsigned int);
 int both(int* count) { return cuInit(0) + cudaGetDeviceCount(count); }
@@ -43,15 +57,17 @@ int one(int* count) { return cudaGetDeviceCount(count); }
 DEFAULT_CAPABILITY = "12.0"
 
 
-def architecture(case: Case, use: Use) -> tuple[str, str]:
-    """What to compile for (``sm_120a``), and why: the first GPU's, else SM120's."""
+def architectures(case: Case, use: Use) -> tuple[tuple[str, ...], str]:
+    """What to compile for (``sm_120a``), and why: every GPU's compute capability, newest first, else SM120's."""
     nvcc = use.toolkit.part("nvcc")
     release = Release.of(nvcc.release) if nvcc else None
     known = case.compute_capabilities
     if isinstance(known, Known):
-        capability = known.value[-1]
-        return _target(release, capability), f"compute capability {capability} ({known.source.where})"
-    return _target(release, DEFAULT_CAPABILITY), f"no GPU is known here, so compute capability {DEFAULT_CAPABILITY}"
+        capabilities = sorted(known.value, key=lambda each: Release.parse(each) or Release(0, 0), reverse=True)
+        why = f"compute capability {' and '.join(capabilities)} ({known.source.where})"
+        return tuple(_target(release, each) for each in capabilities), why
+    why = f"no GPU is known here, so compute capability {DEFAULT_CAPABILITY}"
+    return (_target(release, DEFAULT_CAPABILITY),), why
 
 
 def _target(release: Release | None, capability: str) -> str:
@@ -63,72 +79,90 @@ def _target(release: Release | None, capability: str) -> str:
 
 def ladder(case: Case, use: Use) -> tuple[Rung, ...]:
     """All rungs for one judged toolkit: each distinct set of flags once."""
-    arch, _ = architecture(case, use)
-    number = arch.removeprefix("sm_")
+    targets, _ = architectures(case, use)
     rungs: list[Rung] = list(_link_rungs(use))
-    groups: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for consumer in use.consumers or (None,):
         groups.setdefault(_compile_flags(consumer, use), []).append(consumer.name if consumer else "")
-    for (nvcc, flags), names in groups.items():
+    for (nvcc, flags, own), names in groups.items():
         consumers = tuple(name for name in names if name)
-        rungs += _compile_rungs(nvcc, flags, number, consumers, use)
+        rungs += _compile_rungs(nvcc, flags, own, targets, consumers, use)
     rungs.append(_load_rung())
     return tuple(rungs)
 
 
+_HEADERS = (
+    ("preprocess-fp16", _PROBE.format(header="cuda_fp16.h"), "__float2half", 0.4,
+     "half precision headers and nv/target are found"),
+    ("preprocess-cuda-std", _PROBE.format(header="cuda/std/type_traits"), "is_same", 0.6,
+     "compiler and CUDA headers are of one release"),
+    ("cub", _CUB_PROBE, "DeviceRadixSort", 5.0, "CCCL is whole and of one version"),
+)  # fmt: skip
+"""Name, source, a word that the header brings, CPU seconds, and what a pass shows."""
+
+
 def _compile_rungs(
-    nvcc: str, flags: Sequence[str], number: str, consumers: tuple[str, ...], use: Use
+    nvcc: str,
+    flags: Sequence[str],
+    own: tuple[str, ...],
+    targets: tuple[str, ...],
+    consumers: tuple[str, ...],
+    use: Use,
 ) -> Iterator[Rung]:
-    gencode = f"-gencode=arch=compute_{number},code=sm_{number}"
+    gencode = [f"-gencode=arch=compute_{each.removeprefix('sm_')},code={each}" for each in targets]
     tools = tuple(part.path for part in use.toolkit.parts if part.name in _TOOLS)
-    for name, header, shows, cost in (
-        ("preprocess-fp16", "cuda_fp16.h", "half precision headers and nv/target are found", 0.4),
-        ("preprocess-cuda-std", "cuda/std/type_traits", "compiler and CUDA headers are of one release", 0.6),
-        ("cub", "cub/cub.cuh", "CCCL is whole and of one version", 5.0),
-    ):
+    include_dirs = (*own, *use.toolkit.include_dirs)
+    for name, source, word, cost, shows in _HEADERS:
         yield Rung(
             name=name,
             consumers=consumers,
             shows=shows,
-            command=(nvcc, *flags, gencode, "-E", "{scratch}/probe.cu", "-o", "{scratch}/probe.ii"),
-            sources={"probe.cu": f"#include <{header}>\n"},
+            command=(nvcc, *flags, gencode[0], "-E", "{scratch}/probe.cu", "-o", "{scratch}/probe.ii"),
+            sources={"probe.cu": source},
             cost=cost,
+            output="probe.ii",
+            holds=(word, "sm120kit_read_to_its_end"),
             tools=tools,
+            include_dirs=include_dirs,
         )
     yield Rung(
         name="compile",
         consumers=consumers,
-        shows=f"a kernel compiles and assembles for sm_{number}",
+        shows=f"a kernel compiles and assembles for {' and '.join(targets)}",
         command=(
-            *(nvcc, *flags, gencode, "-c", "{scratch}/kernel.cu", "-o", "{scratch}/kernel.o"),
+            *(nvcc, *flags, *gencode, "-c", "{scratch}/kernel.cu", "-o", "{scratch}/kernel.o"),
             *("-MD", "-MF", "{scratch}/kernel.d"),
         ),
         sources={"kernel.cu": _KERNEL},
-        cost=6.0,
+        cost=6.0 * len(targets),
+        output="kernel.o",
+        machine_code=tuple(int(each.removeprefix("sm_").rstrip("a")) for each in targets),
         tools=tools,
+        include_dirs=include_dirs,
     )
 
 
 _TOOLS = ("nvcc", "nvcc.profile", "cicc", "ptxas", "fatbinary", "cudafe++", "libdevice")
 
 
-def _compile_flags(consumer: Consumer | None, use: Use) -> tuple[str, tuple[str, ...]]:
-    """The nvcc that a consumer runs and its include and language flags, in its own order."""
+def _compile_flags(consumer: Consumer | None, use: Use) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The nvcc that a consumer runs, its include and language flags in its own order, and the folders among them."""
     common = ("-std=c++17", "-Xcompiler", "-fPIC", "--expt-relaxed-constexpr")
     if consumer is None:
         nvcc = use.toolkit.part("nvcc")
-        return (nvcc.path if nvcc else f"{use.toolkit.home}/bin/nvcc"), common
+        return (nvcc.path if nvcc else f"{use.toolkit.home}/bin/nvcc"), common, ()
     nvcc_path = consumer.nvcc.value if isinstance(consumer.nvcc, Known) else f"{use.toolkit.home}/bin/nvcc"
     home = consumer.cuda_home.value if isinstance(consumer.cuda_home, Known) else use.toolkit.home
-    own = [f"-I{folder}" for folder in consumer.include_dirs]
-    if consumer.name == "flashinfer":
-        system = [] if home == "/usr" else ["-isystem", f"{home}/include"]
-        if not consumer.uses_bundled_cccl_only:
-            system += ["-isystem", f"{home}/include/cccl"]
-        return nvcc_path, (*own, *system, *common)
+    own = tuple(f"-I{folder}" for folder in consumer.include_dirs)
+    system: list[str] = []
+    if consumer.name == "flashinfer" and home != "/usr":
+        system.append(f"{home}/include")
+    if consumer.name == "flashinfer" and not consumer.uses_bundled_cccl_only:
+        system.append(f"{home}/include/cccl")
     if consumer.name == "torch.utils.cpp_extension":
-        return nvcc_path, (*own, "-isystem", f"{home}/include", *common)
-    return nvcc_path, (*own, *common)
+        system.append(f"{home}/include")
+    flags = tuple(word for folder in system for word in ("-isystem", folder))
+    return nvcc_path, (*own, *flags, *common), (*consumer.include_dirs, *system)
 
 
 def _link_rungs(use: Use) -> Iterator[Rung]:
@@ -150,6 +184,7 @@ def _link_rungs(use: Use) -> Iterator[Rung]:
             sources={"linked.cpp": source},
             limit_s=30.0,
             cost=0.1,
+            output="linked.so",
             needed=(r"libcudart\.so\.\d+", r"libcuda\.so\.1") if with_driver else (r"libcudart\.so\.\d+",),
         )
 

@@ -6,6 +6,9 @@ Standard library alone: the child is started with no site-packages.
 import ctypes
 import sys
 
+NO_SUCH_DRIVER = 3
+"""Exit code where no libcuda.so.1 is on the loader's path."""
+
 CODES = {
     3: "CUDA_ERROR_NOT_INITIALIZED",
     34: "CUDA_ERROR_STUB_LIBRARY: what the loader found is a stub for linking, not the driver",
@@ -24,7 +27,8 @@ def main() -> int:
         library = ctypes.CDLL("libcuda.so.1")
     except OSError as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
-        return 3 if "cannot open shared object file" in str(error) and str(error).startswith("libcuda.so.1") else 1
+        absent = str(error).startswith("libcuda.so.1: cannot open shared object file")
+        return NO_SUCH_DRIVER if absent else 1
     code = int(library.cuInit(0))
     if code == 0:
         return 0

@@ -1,21 +1,16 @@
-"""What a proof is, and what became of it, as plain data."""
+"""What is tried to prove a toolkit, as plain data. What became of it is :mod:`sm120kit.diagnosis.proofs`, since
+checks judge by it."""
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
-SCHEMA = "sm120kit.proof/1"
+from sm120kit.diagnosis.proofs import SCHEMA, Outcome, Proof, ProofReport
 
-Outcome = Literal["passed", "failed", "not-run"]
-
-
-class Struct(msgspec.Struct, frozen=True):
-    """Base of all proof data."""
+__all__ = ["SCHEMA", "Outcome", "Proof", "ProofReport", "Rung"]
 
 
-class Rung(Struct, frozen=True):
+class Rung(msgspec.Struct, frozen=True):
     """One thing to try: a command in a scratch folder, and what it stands for.
 
     ``{scratch}`` in ``command`` and in ``sources`` is replaced by the folder's path when it runs.
@@ -33,45 +28,17 @@ class Rung(Struct, frozen=True):
     limit_s: float = 120.0
     cost: float = 1.0
     """CPU seconds it takes about: the dear ones are started first."""
+    output: str = ""
+    """The file below the scratch folder that must have been made; empty where none is."""
+    holds: tuple[str, ...] = ()
+    """Words that the output must contain."""
+    machine_code: tuple[int, ...] = ()
+    """Compute capabilities (``120``) for which the output must hold machine code."""
     needed: tuple[str, ...] = ()
     """Sonames that the linked library must ask for, as regular expressions."""
     tools: tuple[str, ...] = ()
     """Programs that take part without being named in the command; a change of one outdates a cached pass."""
+    include_dirs: tuple[str, ...] = ()
+    """Where its headers are looked for, in order: a header that appears in an earlier one outdates a cached pass."""
     environment: dict[str, str] = {}
     """Variables set for this rung alone."""
-
-
-class Proof(Struct, frozen=True):
-    """One rung with its outcome."""
-
-    rung: str
-    consumers: tuple[str, ...]
-    shows: str
-    outcome: Outcome
-    command: str
-    error: str = ""
-    """The first true error line, not its wrapper's."""
-    check: str = ""
-    """The check whose signature explains that line."""
-    reason: str = ""
-    """Why it was not run."""
-    seconds: float = 0.0
-    cached: bool = False
-
-
-class ProofReport(Struct, frozen=True):
-    """All proofs of one toolkit."""
-
-    schema: str
-    tool_version: str
-    cuda_home: str
-    architecture: str
-    """What was compiled for (``sm_120a``), and in ``architecture_why`` why that."""
-    architecture_why: str
-    proofs: tuple[Proof, ...]
-
-    @property
-    def passed(self) -> bool:
-        """Whether something was run and nothing failed."""
-        outcomes = {proof.outcome for proof in self.proofs}
-        return "failed" not in outcomes and "passed" in outcomes

@@ -7,7 +7,6 @@ target is read again and must agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace as replace_case
 
 from msgspec.structs import replace
 
@@ -32,7 +31,7 @@ def as_repaired(case: Case, made: Composition, layout: Layout, current: str) -> 
         replace(probe, cuda_home=current, missing=Known((), _PLANNED), output="", asked=False)
         for probe in snapshot.link_probes
     ) or (LinkProbe(current, (), (), False, Known((), _PLANNED)),)
-    return replace_case(
+    return replace(
         case,
         snapshot=replace(
             snapshot,

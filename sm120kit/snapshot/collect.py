@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from sm120kit.data_dir import open_data_dir, target_key
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
+from sm120kit.snapshot.build_tools import read_build_tools
 from sm120kit.snapshot.consumers import find_consumers
 from sm120kit.snapshot.consumers.matching import homes_of, match_consumers
 from sm120kit.snapshot.driver import read_driver
@@ -16,6 +19,7 @@ from sm120kit.snapshot.facts import Fact, Known, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.host import read_host
 from sm120kit.snapshot.host_compilers import read_host_compilers
+from sm120kit.snapshot.jit_caches import read_build_locks, read_built_modules
 from sm120kit.snapshot.link_probe import ask_linkers
 from sm120kit.snapshot.live_view import read_live_view
 from sm120kit.snapshot.loader import Loader
@@ -23,11 +27,13 @@ from sm120kit.snapshot.mounts import slow_mounts
 from sm120kit.snapshot.nvcc_on_path import read_nvcc_on_path
 from sm120kit.snapshot.records import Distributions, RecordIndex
 from sm120kit.snapshot.runner import end_all
+from sm120kit.snapshot.shared_objects import read_shared_objects
 from sm120kit.snapshot.target import ResolvedTarget, TargetOptions, resolve_target
 from sm120kit.snapshot.toolkits import read_toolkits
 from sm120kit.snapshot.torch_build import read_torch_build
 from sm120kit.snapshot.types import SCHEMA, LiveView, Mount, Snapshot
 from sm120kit.snapshot.variables import kept_variables
+from sm120kit.snapshot.wheel_libraries import library_dirs, read_shadows, read_shared_files
 from sm120kit.version import __version__
 
 if TYPE_CHECKING:  # most machines have no such mount, and never load what reads them
@@ -77,6 +83,7 @@ def _take(options: TargetOptions, mountinfo: str, slow: tuple[Mount, ...], reade
     view = _live_view(options, resolved)
     toolkits = read_toolkits(context, records, {**_homes_behind(view), **homes_of(context, found)})
     consumers = match_consumers(context, found, toolkits)
+    folders = cache(lambda: library_dirs(context.files, context.site_packages))
     probes = ask_linkers(context, consumers, toolkits)
     return Snapshot(
         schema=SCHEMA,
@@ -96,6 +103,12 @@ def _take(options: TargetOptions, mountinfo: str, slow: tuple[Mount, ...], reade
         environment=kept_variables(context.environment),
         live_view=view,
         loader_dirs=loader.variable_dirs,
+        shared_objects=read_shared_objects(loader, distributions, folders, resolved.interpreter),
+        shared_files=read_shared_files(context.files, distributions),
+        shadows=read_shadows(loader, folders, records),
+        build_tools=read_build_tools(context, resolved.interpreter),
+        build_locks=read_build_locks(context, distributions),
+        built_modules=read_built_modules(context, distributions),
     )
 
 
@@ -103,8 +116,11 @@ def _live_view(options: TargetOptions, resolved: ResolvedTarget) -> Fact[LiveVie
     target, interpreter = resolved.context.target, resolved.interpreter
     if not target.live:
         return Unknown("an unpacked image is not looked through for repairs")
+    data_dir = open_data_dir(options.data_dir)
+    if not os.path.isdir(data_dir.targets):  # the key of a target costs an import that most machines need not pay
+        return Unknown(f"this target has no repair in {data_dir.path}")
     place = interpreter.value.prefix if isinstance(interpreter, Known) else target.path
-    return read_live_view(open_data_dir(options.data_dir), target_key(place), resolved.context.environment)
+    return read_live_view(data_dir, target_key(place), resolved.context.environment)
 
 
 def _homes_behind(view: Fact[LiveView]) -> dict[str, str]:

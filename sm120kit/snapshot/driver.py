@@ -54,6 +54,7 @@ def read_driver(context: Context, loader: Loader, *, ask: bool, limit_s: float =
         lost_gpus=nvml.lost_gpus,
         libcuda=Known(tuple(_real(context.files, path) for path in links), Source("system", "loader search path")),
         libcuda_links=links,
+        libcuda_cached=Known(loader.is_cached("libcuda.so.1"), Source("file", "/etc/ld.so.cache")),
     )
 
 
@@ -130,6 +131,7 @@ def _gpu(index: int, entry: Mapping[str, Any]) -> Gpu:
         memory_free=free,
         mig_devices=tuple(entry["mig_devices"]),
         pci_bus_id=entry["pci_bus_id"],
+        nvlinks=_value(entry["nvlinks"], "nvmlDeviceGetNvLinkState"),
     )
 
 

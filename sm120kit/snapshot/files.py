@@ -29,10 +29,10 @@ T = TypeVar("T")
 class SlowReader(Protocol):
     """Does one operation of :class:`Files` in a child that can be killed."""
 
-    def ask(self, operation: str, path: str, limit: int, mount: str) -> object:
+    def ask(self, operation: str, path: str, limit: int, mount: str, ranges: Sequence[tuple[int, int]] = ()) -> object:
         """Return what the operation of that name returns; raise OSError as it would, or ETIMEDOUT.
 
-        ``mount`` is the slow mount that the path leads to first.
+        ``mount`` is the slow mount that the path leads to first, ``ranges`` what :meth:`Files.pieces` is given.
         """
         ...
 
@@ -53,6 +53,10 @@ class Files:
         """Like :meth:`read`, as UTF-8 with whatever does not fit replaced."""
         return self.read(path, limit).decode("utf-8", "replace")
 
+    def pieces(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Parts of a regular file, each by its offset and size in bytes; shorter where the file ends before."""
+        return self._do("pieces", path, lambda real: _read_pieces(real, ranges), ranges=ranges)
+
     def names(self, path: str) -> list[str]:
         """Names in a folder, sorted; names that are not UTF-8 keep their bytes as surrogate escapes."""
         return self._do("names", path, lambda real: sorted(os.listdir(real)))
@@ -68,6 +72,10 @@ class Files:
     def modified(self, path: str) -> float:
         """Modification time of what the path leads to, in seconds since 1970."""
         return self._do("modified", path, lambda real: os.stat(real).st_mtime)
+
+    def link_modified(self, path: str) -> float:
+        """Modification time of the path itself, a symbolic link not followed, in seconds since 1970."""
+        return self._do("link_modified", path, lambda real: os.lstat(real).st_mtime, follow_last=False)
 
     def real(self, path: str) -> str:
         """The path with every symbolic link resolved, as the target would write it."""
@@ -114,7 +122,14 @@ class Files:
             return False
 
     def _do(
-        self, operation: str, path: str, work: Callable[[str], T], limit: int = 0, *, follow_last: bool = True
+        self,
+        operation: str,
+        path: str,
+        work: Callable[[str], T],
+        limit: int = 0,
+        *,
+        follow_last: bool = True,
+        ranges: Sequence[tuple[int, int]] = (),
     ) -> T:
         if "\0" in path or _UNPAIRED.search(path):
             raise OSError(errno.EINVAL, "no file can have such a name", repr(path))
@@ -124,7 +139,9 @@ class Files:
         except _OnSlowMount as turn:
             if self._slow_reader is None:
                 raise OSError(errno.ENOTSUP, "on a slow mount", path) from None
-            answer: T = self._slow_reader.ask(operation, path, limit, turn.mount)  # type: ignore[assignment]
+            answer: T = self._slow_reader.ask(  # type: ignore[assignment]
+                operation, path, limit, turn.mount, ranges
+            )
             return answer
         except OSError as error:
             error.filename = path  # as it was asked for, not as it lies below the root
@@ -183,9 +200,7 @@ def _resolved_by_system(path: str) -> str:
 
 
 def _read_regular(path: str, limit: int) -> bytes:
-    if not stat.S_ISREG(os.stat(path).st_mode):  # asked before opening: to open a device can set it in motion
-        raise OSError(errno.EINVAL, "not a regular file", path)
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    descriptor = _open_regular(path)
     try:
         pieces = []
         while limit > 0 and (piece := os.read(descriptor, min(limit, 1 << 20))):
@@ -194,3 +209,17 @@ def _read_regular(path: str, limit: int) -> bytes:
         return b"".join(pieces)
     finally:
         os.close(descriptor)
+
+
+def _read_pieces(path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+    descriptor = _open_regular(path)
+    try:
+        return [os.pread(descriptor, size, offset) for offset, size in ranges]
+    finally:
+        os.close(descriptor)
+
+
+def _open_regular(path: str) -> int:
+    if not stat.S_ISREG(os.stat(path).st_mode):  # asked before opening: to open a device can set it in motion
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)

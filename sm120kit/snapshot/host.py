@@ -14,6 +14,7 @@ from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.loader import Loader
+from sm120kit.snapshot.pci_paths import read_pci_paths
 from sm120kit.snapshot.types import Host, Mount
 
 T = TypeVar("T")
@@ -49,6 +50,7 @@ def read_host(context: Context, loader: Loader, mountinfo: str, slow: tuple[Moun
     groups = _text_or_nothing(files, "/proc/self/cgroup")
     memory_total, memory_available = memory_of(files, groups, mountinfo)
     uname = Source("system", "uname")
+    pci_gpus = _attempt(lambda: pci_gpus_of(files))
     return Host(
         architecture=Known(os.uname().machine, uname),
         kernel=Known(os.uname().release, uname),
@@ -61,8 +63,9 @@ def read_host(context: Context, loader: Loader, mountinfo: str, slow: tuple[Moun
         memory_available=memory_available,
         shm_size=_attempt(_shm_size),
         device_nodes=_attempt(lambda: device_nodes_of(files)),
-        pci_gpus=_attempt(lambda: pci_gpus_of(files)),
+        pci_gpus=pci_gpus,
         slow_mounts=slow,
+        pci_paths=read_pci_paths(files, pci_gpus.value) if isinstance(pci_gpus, Known) else (),
     )
 
 

@@ -16,6 +16,7 @@ ANSWER_LIMIT_S = 10.0
 """Seconds an interpreter may take; one on a cold network disk takes several."""
 
 _FIELDS_BEFORE_SITES = 9
+_PTH_LIMIT = 64 << 10
 
 
 def ask_interpreter(context: Context, python: str) -> Interpreter:
@@ -56,7 +57,7 @@ def is_own_interpreter(files: Files, python: str) -> bool:
 def extra_folders(files: Files, site_folder: str) -> Iterator[str]:
     """Folders with distributions that the path lines of a site folder's .pth files add to sys.path.
 
-    Lines that ``site`` would execute are left alone.
+    Lines that ``site`` would execute name no folder, and so does a comment.
     """
     try:
         pth_files = [name for name in files.names(site_folder) if name.endswith(".pth") and not name.startswith(".")]
@@ -65,10 +66,9 @@ def extra_folders(files: Files, site_folder: str) -> Iterator[str]:
     for name in pth_files:
         for line in _lines(files, f"{site_folder}/{name}"):
             path = line.strip()
-            if path and not path.startswith(("#", "import ", "import\t")) and "\0" not in path:
-                folder = posixpath.normpath(posixpath.join(site_folder, path))
-                if holds_distributions(files, folder):
-                    yield folder
+            folder = posixpath.normpath(posixpath.join(site_folder, path))
+            if path and holds_distributions(files, folder):
+                yield folder
 
 
 def holds_distributions(files: Files, folder: str) -> bool:
@@ -115,7 +115,7 @@ def _python_path(context: Context) -> list[str]:
 
 def _lines(files: Files, path: str) -> list[str]:
     try:
-        return files.text(path).splitlines()
+        return list(dict.fromkeys(files.text(path, _PTH_LIMIT).splitlines()))
     except OSError:
         return []
 

@@ -59,6 +59,16 @@ class Loader(msgspec.Struct, frozen=True, dict=True):
                 found.setdefault(self.files.real(path), path)
         return tuple(found.values())
 
+    def holds(self, soname: str) -> bool:
+        """Whether a library of that name is anywhere on this path: :meth:`find_all` for many names at little cost."""
+        folders = (*self.variable_dirs, *self.default_dirs)
+        return self.is_cached(soname) or any(self.files.is_file(f"{folder.rstrip('/')}/{soname}") for folder in folders)
+
+    def is_cached(self, soname: str) -> bool:
+        """Whether /etc/ld.so.cache names a file of that name that is there: what ``ldconfig -p`` would print."""
+        found = re.findall(rb"(?<=\0)/[^\0]*/" + re.escape(soname.encode()) + rb"(?=\0)", self._cache)
+        return any(self.files.is_file(path.decode("utf-8", "surrogateescape")) for path in found)
+
     @cached_property
     def _cache(self) -> bytes:
         try:

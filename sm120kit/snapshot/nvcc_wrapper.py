@@ -21,8 +21,6 @@ def executed_by(head: bytes, environment: Mapping[str, str]) -> str:
         return ""
     found = ""
     for line in head.decode("utf-8", "replace").splitlines()[1:]:
-        if line.lstrip().startswith("#") or "nvcc" not in line:
-            continue
         try:
             words = shlex.split(line, comments=True)
         except ValueError:

@@ -49,7 +49,20 @@ def _gpu(nvml: Any, index: int) -> dict[str, object]:
     gpu["memory"] = memory if isinstance(memory, dict) else {name: getattr(memory, name) for name in MEMORY}
     gpu["pci_bus_id"] = "" if isinstance(pci, dict) else _text(pci.busId)
     gpu["mig_devices"] = _mig_devices(nvml, device)
+    gpu["nvlinks"] = _nvlinks(nvml, device)
     return gpu
+
+
+def _nvlinks(nvml: Any, device: Any) -> Any:
+    """How many NVLink connections are up; 0 where NVML says that this GPU has none."""
+    up = 0
+    for link in range(nvml.NVML_NVLINK_MAX_LINKS):
+        state = _try(nvml, nvml.nvmlDeviceGetNvLinkState, device, link)
+        if isinstance(state, dict):
+            absent = ("NVML_ERROR_NOT_SUPPORTED", "NVML_ERROR_INVALID_ARGUMENT")
+            return up if link or str(state["error"]).startswith(absent) else state
+        up += state == nvml.NVML_FEATURE_ENABLED
+    return up
 
 
 def _mig_devices(nvml: Any, device: Any) -> list[str]:

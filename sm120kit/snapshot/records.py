@@ -17,7 +17,7 @@ from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.types import Distribution
 
 _RECORD_LIMIT = 16 << 20
-_ROW = re.compile(rb"^([^,\r\n]+),[^,\r\n]*,([0-9]{0,18})\r?$", re.MULTILINE)
+_HASH_AND_SIZE = re.compile(rb"[^,]*,([0-9]{0,18})")
 
 
 class Distributions(msgspec.Struct, frozen=True):
@@ -155,9 +155,11 @@ class RecordIndex:
                 if not f"{folder}/".startswith(f"{base}/"):
                     continue
                 start = f"{folder}/"[len(base) + 1 :].encode(errors="surrogateescape")
-                for row, size in record.rows.items():
-                    if row.startswith(start) and not row.startswith(b"/"):
-                        yield f"{base}/{row.decode(errors='surrogateescape')}", Owned(record.owner, size)
+                for row, rest in record.rows.items():
+                    if row.startswith(b"/") or not row.startswith(start):
+                        continue
+                    if match := _HASH_AND_SIZE.fullmatch(rest):
+                        yield f"{base}/{row.decode(errors='surrogateescape')}", _owned(record.owner, match)
                 break
 
     def owners_below(self, folder: str) -> tuple[str, ...]:
@@ -183,22 +185,27 @@ class _Record:
             return self.base
 
     @cached_property
-    def rows(self) -> dict[bytes, int | None]:
-        """Path to size in bytes; empty where RECORD is missing or cannot be read."""
+    def rows(self) -> dict[bytes, bytes]:
+        """Path to the rest of its row (``sha256=…,1234``); empty where RECORD is missing or cannot be read.
+
+        A CCCL wheel has 1,700 rows and a handful of them is asked for: sizes are read when they are.
+        """
         try:
             text = self._files.read(self._path, _RECORD_LIMIT)
         except OSError:
             return {}
-        base = self.base.encode(errors="surrogateescape")
-        rows: dict[bytes, int | None] = {}
-        for path, size in _quoted_rows(text) if b'"' in text else _ROW.findall(text):
-            if self._stem:
-                if not path.startswith(self._stem):
-                    continue
-                path = path[len(self._stem) :]
-            elif path.startswith((b"../", b"/")):
-                path = posixpath.normpath(posixpath.join(base, path))
-            rows[path] = int(size) if size else None
+        if b'"' in text:
+            rows = dict(_quoted_rows(text))
+        else:
+            rows = {}
+            for row in text.splitlines():
+                path, _, rest = row.partition(b",")
+                rows[path] = rest
+        if self._stem:
+            return {path[len(self._stem) :]: rest for path, rest in rows.items() if path.startswith(self._stem)}
+        if b"../" in text or b"\n/" in text or text.startswith(b"/") or b'"' in text:
+            base = self.base.encode(errors="surrogateescape")
+            return {_absolute(path, base): rest for path, rest in rows.items()}
         return rows
 
     def owned(self, path: str, base: str) -> Owned | None:
@@ -209,7 +216,17 @@ class _Record:
         else:
             return None
         row = key.encode(errors="surrogateescape")
-        return Owned(self.owner, self.rows[row]) if row in self.rows else None
+        match = _HASH_AND_SIZE.fullmatch(self.rows.get(row, b""))
+        return _owned(self.owner, match) if match else None
+
+
+def _absolute(path: bytes, base: bytes) -> bytes:
+    """A path that leads out of the folder, made absolute; any other as it is."""
+    return posixpath.normpath(posixpath.join(base, path)) if path.startswith((b"../", b"/")) else path
+
+
+def _owned(owner: str, hash_and_size: re.Match[bytes]) -> Owned:
+    return Owned(owner, int(hash_and_size[1]) if hash_and_size[1] else None)
 
 
 def _quoted_rows(text: bytes) -> list[tuple[bytes, bytes]]:
@@ -221,8 +238,7 @@ def _quoted_rows(text: bytes) -> list[tuple[bytes, bytes]]:
     except csv.Error:
         return []
     return [
-        (row[0].encode("utf-8", "surrogateescape"), row[2].encode() if re.fullmatch("[0-9]{1,18}", row[2]) else b"")
-        for row in rows
+        (row[0].encode("utf-8", "surrogateescape"), f",{row[2]}".encode("utf-8", "surrogateescape")) for row in rows
     ]
 
 

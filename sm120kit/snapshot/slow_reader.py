@@ -11,6 +11,7 @@ import selectors
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 ANSWER_LIMIT_S = 3.0
@@ -27,9 +28,9 @@ class KillableReader:
         self._dead: set[str] = set()
         self._lock = threading.Lock()
 
-    def ask(self, operation: str, path: str, limit: int, mount: str) -> object:
+    def ask(self, operation: str, path: str, limit: int, mount: str, ranges: Sequence[tuple[int, int]] = ()) -> object:
         """See :class:`sm120kit.snapshot.files.SlowReader`."""
-        question = {"operation": operation, "path": os.fsencode(path).hex(), "limit": limit}
+        question = {"operation": operation, "path": os.fsencode(path).hex(), "limit": limit, "ranges": list(ranges)}
         with self._lock:
             if mount in self._dead:
                 raise OSError(errno.ETIMEDOUT, f"the network or fuse mount {mount} did not answer", path)
@@ -44,6 +45,8 @@ class KillableReader:
         value = answer["value"]
         if operation == "read":
             return base64.b64decode(value)
+        if operation == "pieces":
+            return [base64.b64decode(each) for each in value]
         if operation in ("real_host", "link"):
             return os.fsdecode(bytes.fromhex(value))
         if operation == "names":
@@ -109,6 +112,9 @@ def _serve(root: str) -> None:
         try:
             if operation == "read":
                 answer = {"value": base64.b64encode(files.read(path, question["limit"])).decode()}
+            elif operation == "pieces":
+                pieces = files.pieces(path, question["ranges"])
+                answer = {"value": [base64.b64encode(piece).decode() for piece in pieces]}
             elif operation in ("real_host", "link"):
                 answer = {"value": os.fsencode(getattr(files, operation)(path)).hex()}
             elif operation == "names":

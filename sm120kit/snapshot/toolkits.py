@@ -5,7 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from sm120kit.snapshot import crt_headers, nvcc_profile
 from sm120kit.snapshot.cccl import cccl_copies
@@ -14,7 +15,7 @@ from sm120kit.snapshot.cuda_manifest import read_manifest
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.nvcc_profile import SearchPaths
-from sm120kit.snapshot.records import RecordIndex
+from sm120kit.snapshot.records import Distributions, RecordIndex
 from sm120kit.snapshot.toolkit_homes import CU12_FOLDERS, Tree, find_trees
 from sm120kit.snapshot.toolkit_parts import Places, ask_architectures, find_parts, read_part
 from sm120kit.snapshot.types import DEVELOPMENT_HEADERS, PART_NAMES, Layout, Part, Toolkit
@@ -46,8 +47,7 @@ def read_toolkits(context: Context, records: RecordIndex, extra_homes: Mapping[s
 
 def _read_tree(context: Context, records: RecordIndex, tree: Tree) -> Toolkit | None:
     files, base = context.files, tree.base
-    if files.is_dir(f"{base}/dist-info"):
-        records = RecordIndex.beside(files, base)
+    records = _records_of(context, tree, records)
     layout = _layout(files, tree)
     nvcc = f"{base}/bin/nvcc"
     has_nvcc = files.is_file(nvcc)
@@ -83,6 +83,26 @@ def _read_tree(context: Context, records: RecordIndex, tree: Tree) -> Toolkit | 
         owners=tuple(sorted(owners - {""})),
         aliases=tree.aliases,
     )
+
+
+def _records_of(context: Context, tree: Tree, records: RecordIndex) -> RecordIndex:
+    """Who owns this tree's files: the wheels it keeps the dist-info of, or those of the site-packages it lies in where
+    that is not the target's (CUDA_HOME in another environment), else ``records``."""
+    files = context.files
+    if files.is_dir(f"{tree.base}/dist-info"):
+        return RecordIndex.beside(files, tree.base)
+    site, inside, _ = f"{tree.root}/".rpartition("/nvidia/")
+    if not inside or site in {_real(files, folder) for folder in context.site_packages}:
+        return records
+    wheels = Distributions.read(files, (site,)).starting_with("nvidia-")
+    return RecordIndex(files, wheels) if wheels else records
+
+
+def _real(files: Files, path: str) -> str:
+    try:
+        return files.real(path)
+    except OSError:
+        return path
 
 
 def _search_paths(context: Context, base: str) -> tuple[Fact[str], SearchPaths]:

@@ -40,6 +40,17 @@ class Mount(Struct, frozen=True):
     file_system: str
 
 
+class PciPath(Struct, frozen=True):
+    """What lies between one GPU and its peers on the PCI bus."""
+
+    address: str
+    """``0000:01:00.0``"""
+    iommu: Fact[str]
+    """Type of its IOMMU group: ``identity``, ``DMA``, ``DMA-FQ``; ``none`` where it is in no group."""
+    redirecting: Fact[tuple[str, ...]]
+    """Bridges above it whose Access Control Services send requests of one peer to another up to the root."""
+
+
 class Host(Struct, frozen=True):
     """The machine (or container) the target runs on."""
 
@@ -60,6 +71,8 @@ class Host(Struct, frozen=True):
     pci_gpus: Fact[tuple[str, ...]]
     """PCI display devices of vendor 10de: ``0000:01:00.0 10de:2bb5``."""
     slow_mounts: tuple[Mount, ...] = ()
+    pci_paths: tuple[PciPath, ...] = ()
+    """How peers reach each GPU of ``pci_gpus``, where there are several."""
 
 
 class Gpu(Struct, frozen=True):
@@ -74,6 +87,8 @@ class Gpu(Struct, frozen=True):
     memory_free: Fact[int]
     mig_devices: tuple[str, ...] = ()
     pci_bus_id: str = ""
+    nvlinks: Fact[int] = Unknown("NVML was not asked for NVLink")
+    """How many of its NVLink connections are up; 0 on a GPU that has none."""
 
 
 class LostGpu(Struct, frozen=True):
@@ -101,6 +116,8 @@ class Driver(Struct, frozen=True):
     lost_gpus: tuple[LostGpu, ...] = ()
     libcuda_links: tuple[str, ...] = ()
     """The same libraries by the path under which the loader finds them, links not resolved."""
+    libcuda_cached: Fact[bool] = Unknown("the loader's cache was not looked into")
+    """Whether /etc/ld.so.cache lists libcuda.so.1, which is what ``ldconfig -p`` prints."""
 
 
 class Distribution(Struct, frozen=True):
@@ -240,7 +257,8 @@ class Toolkit(Struct, frozen=True):
     owners: tuple[str, ...] = ()
     """Wheels (``name version``) that put files below home."""
     aliases: tuple[str, ...] = ()
-    """Other names of this tree, such as /usr/local/cuda for /usr/local/cuda-13.0."""
+    """Other names of this tree, such as /usr/local/cuda for /usr/local/cuda-13.0, and folders whose bin/nvcc is a
+    script that starts this tree's compiler."""
 
     def part(self, name: str) -> Part | None:
         """The component of that name, or ``None`` where this tree has no such file."""
@@ -387,6 +405,97 @@ class Nvcc(Struct, frozen=True):
     """For a script: the program its exec line names."""
 
 
+class SharedObject(Struct, frozen=True):
+    """A compiled library of a wheel that is loaded into the engine's process, and whether it can be."""
+
+    path: str
+    distribution: str
+    """The wheel that brings it: ``sglang-kernel 0.4.10``."""
+    role: Literal["always", "hopper", "on-demand"]
+    """When it is loaded: by importing the package, on GPUs of compute capability 9.0 alone, or by some models only."""
+    needed: Fact[tuple[str, ...]]
+    """Sonames that it asks for."""
+    missing: tuple[str, ...] = ()
+    """Those that neither its own search path, torch, NVIDIA's wheels nor the loader's path hold."""
+    undefined: Fact[tuple[str, ...]] = Unknown("its symbols were not looked at")
+    """Symbols of torch that it takes and no library of the installed torch has, as the linker spells them."""
+
+
+class Claim(Struct, frozen=True):
+    """What one wheel's RECORD says of a file."""
+
+    owner: str
+    """``nvidia-nccl-cu12 2.27.5``"""
+    size: int
+    """Bytes; -1 where its row has none."""
+
+
+class SharedFile(Struct, frozen=True):
+    """A library that two installed wheels both list: the one installed last wrote it."""
+
+    path: str
+    size: int
+    """Bytes of the file that is there."""
+    claims: tuple[Claim, ...]
+    wanted: str = ""
+    """The wheel that torch's metadata asks for (``nvidia-nccl-cu13 2.28.9``); empty where that is not known."""
+
+    @property
+    def writers(self) -> tuple[str, ...]:
+        """The wheels whose size is that of the file."""
+        return tuple(claim.owner for claim in self.claims if claim.size == self.size)
+
+
+class Shadow(Struct, frozen=True):
+    """A library of a wheel, and one of the same name that LD_LIBRARY_PATH puts before it."""
+
+    soname: str
+    wheel_path: str
+    owner: str
+    """The wheel that brings it (``nvidia-nvjitlink-cu12 12.8.93``); empty where that is not known."""
+    path: str
+    """The file that comes first, as the loader spells it."""
+    real_path: str
+    """The same with links resolved: its name often ends in its version."""
+
+
+class BuildTools(Struct, frozen=True):
+    """What a JIT calls by name and needs beside a CUDA toolkit."""
+
+    ninja: Fact[str] = Unknown("it was not looked for")
+    """The one on the target's PATH."""
+    own_ninja: str = ""
+    """One in the target's own folder of programs, which may not be on PATH."""
+    python_header: Fact[str] = Unknown("it was not looked for")
+    """Python.h of the target's interpreter."""
+
+
+class BuildLock(Struct, frozen=True):
+    """A lock that lives as a file, whoever made it: torch's extension builder waits for it without end."""
+
+    path: str
+    modified: float
+    """Seconds since 1970."""
+    age_s: int
+    holders: Fact[tuple[int, ...]]
+    """Processes that have it open."""
+
+
+class BuiltModules(Struct, frozen=True):
+    """Modules that a JIT has built and keeps, those built through one CUDA home together."""
+
+    consumer: Literal["flashinfer", "tvm-ffi"]
+    folder: str
+    cuda_home: str
+    """As build.ninja names it."""
+    count: int
+    compiler: Fact[str]
+    """What tells when the compiler at that path last changed: the compiler itself, or a link that leads to it."""
+    older: tuple[str, ...] = ()
+    """Modules that were built before it changed, sorted; at most the first few."""
+    older_count: int = 0
+
+
 class Snapshot(Struct, frozen=True):
     """The whole of what was read. ``schema`` is checked on load."""
 
@@ -399,7 +508,7 @@ class Snapshot(Struct, frozen=True):
     driver: Driver
     interpreter: Fact[Interpreter]
     distributions: Fact[tuple[Distribution, ...]]
-    """Sorted by name, then path; one name twice = two dist-info folders."""
+    """Sorted by name, then as imports find them; one name twice = two dist-info folders."""
     torch: Fact[TorchBuild]
     toolkits: tuple[Toolkit, ...]
     consumers: tuple[Consumer, ...]
@@ -412,6 +521,13 @@ class Snapshot(Struct, frozen=True):
     """Unknown where this target was never repaired."""
     loader_dirs: tuple[str, ...] = ()
     """LD_LIBRARY_PATH folders in order."""
+    shared_objects: tuple[SharedObject, ...] = ()
+    """Of the kernel packages that are installed."""
+    shared_files: tuple[SharedFile, ...] = ()
+    shadows: tuple[Shadow, ...] = ()
+    build_tools: BuildTools = BuildTools()
+    build_locks: tuple[BuildLock, ...] = ()
+    built_modules: tuple[BuiltModules, ...] = ()
 
 
 class Change(Struct, frozen=True):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import dataclass
+from dataclasses import replace as replace_data_case
 from pathlib import Path
 from typing import Literal
 
+from msgspec.structs import replace
+
 from sm120kit.diagnosis.case import Case, NamedGpu, Request
+from sm120kit.diagnosis.proofs import ProofReport
 from sm120kit.diagnosis.types import Finding, Outcome, Severity
 from sm120kit.snapshot.types import Snapshot
 
@@ -77,6 +81,11 @@ def not_applicable(name: str, snapshot: Snapshot, *, request: Request | None = N
 def broken(name: str, snapshot: Snapshot, *expect: Expected, request: Request | None = None) -> DataCase:
     """The check must find exactly what is expected."""
     return DataCase("broken", name, Case(snapshot, request or Request()), expect)
+
+
+def with_proofs(made: DataCase, *proofs: ProofReport) -> DataCase:
+    """The same case with proofs that were run before."""
+    return replace_data_case(made, case=replace(made.case, proofs=proofs))
 
 
 def an_error(subject: str, *contains: str) -> Expected:

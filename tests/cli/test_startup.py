@@ -15,12 +15,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 HEAVY = frozenset(
     {
-        "asyncio", "concurrent.futures.process", "ctypes.util", "difflib", "email", "hashlib", "html", "http",
-        "importlib.metadata", "importlib.resources", "logging", "multiprocessing", "pydoc", "random", "socket",
-        "ssl", "tempfile", "unittest", "urllib.request", "xml", "zipfile",
+        "asyncio", "concurrent.futures.process", "ctypes.util", "dataclasses", "difflib", "email", "hashlib", "html",
+        "http", "importlib.metadata", "importlib.resources", "logging", "multiprocessing", "pathlib", "pydoc",
+        "random", "socket", "ssl", "tempfile", "unittest", "urllib.request", "xml", "zipfile",
     }
 )  # fmt: skip
-"""Parts of the standard library that cost milliseconds and that no default run needs."""
+"""Parts of the standard library that cost milliseconds and that no default run needs. Frozen data is msgspec.Struct:
+a dataclass costs half a millisecond each, thirty of them a sixth of the whole."""
 
 OTHERS = frozenset({"click", "msgspec", "tomli", "typing_extensions", "colorama"})
 """Packages beside the standard library that a default run may load; msgspec takes the last but one where it is."""

@@ -13,7 +13,6 @@ from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.loader import Loader
 from sm120kit.snapshot.types import Target
 
-
 T = TypeVar("T")
 
 

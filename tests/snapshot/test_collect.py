@@ -185,22 +185,31 @@ TEXTS = (
     b"/\n..\n../../../../..\nimport os; os.abort()\n",
     b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00" + bytes(range(256)) * 8,
     b"glibc-ld.so.cache1.1" + b"\xff" * 200,
-    b"#!/bin/sh\nexec \"$0\" \"$@\"\n",
     b"#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n",
     b'{"cuda_nvcc": {"version": "13.0.88"}}',
     b"[" * 5000,
 )  # fmt: skip
 
 
-def grow(base: Path, places: Sequence[str], chance: random.Random, huge_size: int = 1 << 40) -> None:
-    """Put something at most of ``places``: a file, a folder, a pipe, a link to anywhere, or nothing."""
+LOOPS = b'#!/bin/sh\nexec "$0" "$@"\n'
+"""Only where nothing is executed: each run of it costs the whole limit."""
+
+
+def grow(base: Path, places: Sequence[str], chance: random.Random, texts: Sequence[bytes], huge: int = 1 << 40) -> None:
+    """Put something at most of ``places``: a file, a folder, a pipe, a link to anywhere, or nothing.
+
+    Never through a link made before: it may lead to this machine's own files.
+    """
+    top = os.path.realpath(base)
     for place in places:
         path = base / place
+        if os.path.lexists(path) or os.path.commonpath((top, os.path.realpath(path.parent))) != top:
+            continue
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             kind = chance.randrange(10)
             if kind < 5:
-                path.write_bytes(chance.choice(TEXTS))
+                path.write_bytes(chance.choice(texts))
                 path.chmod(chance.choice([0o755, 0o755, 0o644, 0o000]))
             elif kind == 5:
                 path.mkdir()
@@ -212,8 +221,8 @@ def grow(base: Path, places: Sequence[str], chance: random.Random, huge_size: in
                 )
                 path.symlink_to(other)
             elif kind == 8:
-                with path.open("wb") as huge:
-                    huge.truncate(chance.choice([5 << 20, huge_size]))
+                with path.open("wb") as sparse:
+                    sparse.truncate(chance.choice([5 << 20, huge]))
         except OSError:
             continue
 
@@ -225,7 +234,7 @@ def test_random_images(tmp_path_factory: pytest.TempPathFactory, seed: int) -> N
     places = [*PLACES, *(f"{SITE}/{place}" for place in PACKAGES)]
     chance.shuffle(places)
     deep = chance.random() < 0.3
-    grow(root, places, chance, 5 << 20 if deep else 1 << 40)
+    grow(root, places, chance, (*TEXTS, LOOPS), 5 << 20 if deep else 1 << 40)
     (root.parent / f"{root.name}.env").write_text(
         "CUDA_HOME=/usr/local/cuda\nLD_LIBRARY_PATH=/lib64:/usr/local/cuda/lib64\n"
     )
@@ -239,8 +248,8 @@ def test_random_images(tmp_path_factory: pytest.TempPathFactory, seed: int) -> N
 def test_random_live_targets(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     base, chance = tmp_path_factory.mktemp("live"), random.Random(seed)
     (base / "site").mkdir()
-    grow(base / "site", chance.sample(PACKAGES, len(PACKAGES)), chance)
-    grow(base, [place for place in PLACES if place.startswith("usr/local/cuda/")], chance)
+    grow(base / "site", chance.sample(PACKAGES, len(PACKAGES)), chance, TEXTS)
+    grow(base, [place for place in PLACES if place.startswith("usr/local/cuda/")], chance, TEXTS)
     home = base / "usr/local/cuda"
     (base / "env").write_text(f"LD_LIBRARY_PATH={home}/lib64\nPATH={home}/bin:/usr/bin:/bin\n")
     snapshot = take_snapshot(

@@ -53,7 +53,7 @@ def test_anything_is_read_without_a_failure(content: bytes) -> None:
     assert all(name and "\0" not in name for name in parse_environment(content))
 
 
-VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=40)
+VALUES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
 
 
 @given(st.dictionaries(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True), VALUES, min_size=1))
@@ -136,6 +136,11 @@ def test_a_process_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
         read_environment("", 1, "")
     assert caught.value.exit_code == TARGET_UNREADABLE
     assert "--env-file" in caught.value.hint
+
+
+def test_an_environment_that_its_process_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sm120kit.snapshot.environment.Files.read", lambda *_: b"CXX='g++' # kept")
+    assert read_environment("", 1, "")[0]["CXX"] == "'g++' # kept"
 
 
 SECRETS = {

@@ -15,6 +15,7 @@ from sm120kit.snapshot.nvcc_wrapper import executed_by
         ('#!/bin/sh\nexec "$(dirname "$0")/../real/nvcc" "$@"\n', ""),
         ('#!/bin/sh\necho "unbalanced nvcc\n', ""),
         ("#!/bin/sh\nexec /bin/nvcc-wrapper\n", ""),
+        ("#!/bin/sh\nexec /new/bin/nvcc # was /old/bin/nvcc\n# exec /old/bin/nvcc\n", "/new/bin/nvcc"),
         ("\x7fELF exec /a/bin/nvcc\n", ""),
         ("", ""),
     ],

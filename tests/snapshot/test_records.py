@@ -68,7 +68,7 @@ def test_no_folder_at_all_is_unknown_and_an_empty_one_is_known(tmp_path: Path) -
     assert fact.value == ()
 
 
-@given(st.text(st.characters(exclude_characters="/\0", exclude_categories=("Cs",)), min_size=1, max_size=40))
+@given(st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=40))
 def test_any_folder_name(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
     folder = tmp_path_factory.mktemp("site")
     try:
@@ -80,8 +80,8 @@ def test_any_folder_name(tmp_path_factory: pytest.TempPathFactory, name: str) ->
         assert f"{each.path}" == f"{folder}/{name}.dist-info"
 
 
-def index(site: Path, **options: str) -> RecordIndex:
-    return RecordIndex(Files(**options), Distributions.read(Files(**options), [str(site)]).found)
+def index(site: Path, root: str = "") -> RecordIndex:
+    return RecordIndex(Files(root), read(site, root=root).found)
 
 
 def test_a_listed_file_has_an_owner_and_a_size(tmp_path: Path) -> None:

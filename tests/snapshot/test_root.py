@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIRTUAL_ENV", "/of/the/host")
 
 
-def resolve(root: Path, **options: str) -> ResolvedTarget:
+def resolve(root: Path, **options: Any) -> ResolvedTarget:
     return resolve_target(TargetOptions(root=str(root), **options), Files(str(root)))
 
 

@@ -156,7 +156,8 @@ class TestContext:
         with pytest.raises(RunFailure, match="not a regular file"):
             context().run([str(tmp_path / "nvcc")])
 
-    def test_which_follows_path_and_keeps_its_spelling(self, tmp_path: Path) -> None:
+    def test_which_follows_path_and_keeps_its_spelling(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(program(tmp_path / "relative/nvcc").parents[1])
         real = program(tmp_path / "cuda-13.0/bin/nvcc")
         (tmp_path / "cuda").symlink_to("cuda-13.0")
         (tmp_path / "plain").mkdir()

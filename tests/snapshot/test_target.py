@@ -7,6 +7,7 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,12 +19,12 @@ from sm120kit.snapshot.target import ResolvedTarget, TargetOptions, resolve_targ
 from tests.snapshot.targets import install, program, value
 
 
-def resolve(**options: object) -> ResolvedTarget:
-    made = TargetOptions(**options)  # type: ignore[arg-type]
+def resolve(**options: Any) -> ResolvedTarget:
+    made = TargetOptions(**options)
     return resolve_target(made, Files(made.root))
 
 
-def refusal(**options: object) -> Sm120kitError:
+def refusal(**options: Any) -> Sm120kitError:
     with pytest.raises(Sm120kitError) as caught:
         resolve(**options)
     assert "\n" not in caught.value.message

@@ -386,6 +386,14 @@ def test_a_tree_with_dist_info_beside_it(tmp_path: Path) -> None:
     assert release_of(read_home(home), "cicc") == "13.0.88"
 
 
+def test_a_tree_in_the_site_packages_of_another_environment(tmp_path: Path) -> None:
+    home = wheel_tree(tmp_path / "other" / SITE)
+    (tmp_path / SITE).mkdir(parents=True)
+    toolkits = toolkits_of(context(site_packages=[tmp_path / SITE], cuda_home=home))
+    assert release_of(only(toolkits), "cicc") == "13.0.88"
+    assert "nvidia-nvvm 13.0.88" in only(toolkits).owners
+
+
 def test_every_toolkit_survives_the_way_through_json(tmp_path: Path, debian: Path) -> None:
     wheel_tree(tmp_path / SITE)
     for made in (context(site_packages=[tmp_path / SITE]), context(root=debian, system_toolkits=True)):

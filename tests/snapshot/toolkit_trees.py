@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known
@@ -54,6 +55,8 @@ PATH += /usr/lib/nvidia-cuda-toolkit/bin:
 LIBRARIES =+ $(_SPACE_) -L/usr/lib/x86_64-linux-gnu/stubs -L/usr/lib/x86_64-linux-gnu
 """
 """What ``nvcc -v`` prints on Ubuntu 22.04 and 24.04: no include folder of its own."""
+
+T = TypeVar("T")
 
 SITE = "venv/lib/python3.12/site-packages"
 
@@ -229,10 +232,10 @@ def toolkits_of(made: Context, extra_homes: Mapping[str, str] | None = None) -> 
     return read_toolkits(made, records, extra_homes or {})
 
 
-def only(toolkits: Iterable[Toolkit]) -> Toolkit:
-    """The one toolkit that was found."""
-    (toolkit,) = toolkits
-    return toolkit
+def only(found: Iterable[T]) -> T:
+    """The one that was found."""
+    (one,) = found
+    return one
 
 
 def release_of(toolkit: Toolkit, part: str) -> str:

@@ -78,6 +78,16 @@ def test_named_by_cuda_home(name: str, tmp_path: Path) -> None:
     _has_exactly(diagnosis, EXPECTED[name].all)
 
 
+@pytest.mark.parametrize("name", BROKEN)
+def test_named_and_lying_in_another_environment(name: str, tmp_path: Path) -> None:
+    require_program("gcc", "c++")
+    elsewhere = tmp_path / "site-packages"
+    elsewhere.mkdir()
+    with make(BROKEN[name]) as made:
+        diagnosis = doctor(elsewhere, "--cuda-home", str(made.cuda_home), "--env-file", str(env_file(tmp_path)))
+    _has_exactly(diagnosis, EXPECTED[name].all)
+
+
 @pytest.mark.parametrize("way", ["CUDA_HOME", "nvcc on PATH"])
 @pytest.mark.parametrize("name", BROKEN)
 def test_taken_by_a_flashinfer_without_cccl(name: str, way: Way, tmp_path: Path) -> None:

@@ -1,0 +1,49 @@
+"""A real compile, link or load with the target's own tools fails
+
+## What it finds
+A rung of `sm120kit prove` that fails: linking, preprocessing, compiling, assembling or loading, with the flags of
+those who would use the toolkit.
+
+## Why it matters
+What fails here fails in the same way when SGLang or FlashInfer compiles its kernels, minutes after the start.
+
+## How it is found
+Only with `--prove`: the consumer's own compiler and linker are run in a scratch folder. The first true error line
+is shown, and the check whose signature explains it.
+
+## Remedy
+What the explaining check says (`sm120kit explain ID`); where none explains it, the error line and the command stand
+in the evidence.
+
+## Sources
+- nvcc 13.0.88, 13.2.78 and 13.5.37 from wheels, whole and broken: which probe shows which fault
+"""
+
+from collections.abc import Iterator
+
+from sm120kit.diagnosis import CannotTell, Case, Finding, Manual, NotApplicable, at, check, error
+
+
+@check("toolkit.proof-failed")
+def proof_failed(case: Case) -> Iterator[Finding | CannotTell]:
+    if not case.proofs:
+        raise NotApplicable("no proof was asked for (--prove)")
+    for report in case.proofs:
+        for proof in report.proofs:
+            who = f" ({', '.join(proof.consumers)})" if proof.consumers else ""
+            subject = f"{report.cuda_home}: {proof.rung}{who}"
+            if proof.outcome == "not-run":
+                yield CannotTell(subject, proof.reason)
+            if proof.outcome != "failed":
+                continue
+            explained = (
+                Manual("What that error means", (f"sm120kit explain {proof.check}",))
+                if proof.check
+                else Manual("Run the command of the evidence by hand to see all of its output")
+            )
+            yield error(
+                subject,
+                f"The proof {proof.rung}{who} of {report.cuda_home} fails: {proof.error}",
+                [at(proof.error, proof.command)],
+                [explained],
+            )

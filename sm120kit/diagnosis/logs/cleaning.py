@@ -1,0 +1,123 @@
+"""Takes off a line what was put around it: colours, timestamps, container and unit names, ranks; and hides secrets."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import msgspec
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_=>])")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+_DATE = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z| ?[+-]\d\d:?\d\d)?"
+_PREFIXES = re.compile(
+    rf"""
+      {_DATE}\ (?:stdout|stderr)\ [FP]\ ?                                   # container runtimes (CRI)
+    | (?:[A-Z][a-z]{{2}}\ [ \d]\d\ \d\d:\d\d:\d\d|{_DATE})\ [\w.-]+\ [\w.@:/-]+(?:\[\d+\])?:\ ?  # journald, syslog
+    | [\w.-]+\s+\|\ ?(?=\S|$)                                               # docker compose
+    | \[pod/[^\]\s]+\]\ ?                                                   # kubectl logs --prefix
+    | \[{_DATE}(?P<ranks>(?:\ [A-Z]{{2,4}}\d+)*)\]\ ?                       # SGLang
+    | {_DATE}[,\s]\s*(?:-\s+)?
+    | \[\s*\d+\.\d{{6}}\]\ ?                                                # the kernel
+    | kernel:\ ?
+    | \[(?P<rank>rank\d+|default\d+)\]:?\ ?                                 # torchrun
+    | \[[EWIF]\d{{4}}\ \d\d:\d\d:\d\d\.\d+\ [\w.]+:\d+\]\ ?                 # torch's own logging
+    | \((?P<name>[\w.-]+(?:\ pid=\d+)?)\)\ (?=\S)                           # vLLM, Ray
+    | \d\d-\d\d\ \d\d:\d\d:\d\d\ \[[\w.]+:\d+\]\ ?                          # what vLLM puts after the level
+    """,
+    re.VERBOSE,
+)
+_VLLM_LEVEL = re.compile(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL) (?=\d\d-\d\d \d\d:\d\d:\d\d \[)")
+_MOST_PREFIXES = 8
+
+_LEVEL = re.compile(r"(?:\[|\()?(ERROR|CRITICAL|FATAL)(?:\]|\))?\s*[:|\-\s]")
+
+_LONGEST = 600
+"""Characters of a line that a report shows."""
+
+
+class _Wrapped(msgspec.Struct):
+    """A line of docker's json-file driver, of ``journalctl -o json``, or of a server that logs JSON."""
+
+    log: str = ""
+    MESSAGE: str = ""
+    message: str = ""
+    msg: str = ""
+
+
+class Clean(NamedTuple):
+    """The text of a line, which process wrote it, and whether it calls itself an error."""
+
+    text: str
+    process: str = ""
+    is_error: bool = False
+
+
+def clean(line: bytes) -> list[Clean]:
+    """What a line says: one text, or several where carriage returns wrote it over."""
+    text = _unwrapped(line)
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    return [_without_prefixes(_UNPRINTABLE.sub("", part)) for part in text.split("\r") if part.strip()]
+
+
+def _unwrapped(line: bytes) -> str:
+    if line.startswith(b"{") and line.rstrip().endswith(b"}"):
+        try:
+            wrapped = msgspec.json.decode(line, type=_Wrapped)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        else:
+            inner = wrapped.log or wrapped.MESSAGE or wrapped.message or wrapped.msg
+            if inner:
+                return inner.rstrip("\n")
+    return line.decode("utf-8", "replace")
+
+
+def _without_prefixes(text: str) -> Clean:
+    process, is_error = "", False
+    place = 0
+    for _ in range(_MOST_PREFIXES):
+        level = _VLLM_LEVEL.match(text, place)
+        if level:
+            is_error = is_error or level[1] in ("ERROR", "CRITICAL")
+            place = level.end()
+        prefix = _PREFIXES.match(text, place)
+        if not prefix or prefix.end() == place:
+            break
+        place = prefix.end()
+        process = process or (prefix["ranks"] or prefix["rank"] or prefix["name"] or "").strip()
+    rest = text[place:].rstrip()
+    return Clean(rest, process, is_error or bool(_LEVEL.match(rest.lstrip())))
+
+
+def shown(text: str, place: int = 0) -> str:
+    """``text`` as it may leave the program: secrets replaced, and of a long line what stands around ``place``."""
+    begin = max(0, place - _LONGEST // 3) if len(text) > _LONGEST else 0
+    end = begin + _LONGEST
+    cut = ("… " if begin else "") + text[begin:end].strip() + (" …" if end < len(text) else "")
+    return without_secrets(cut)
+
+
+_SECRETS = re.compile(
+    r"""
+      (?P<key>
+          (?:(?<![A-Za-z])|(?<=_))
+          (?:api[-_]?key|access[-_]?key(?:[-_]id)?|secret(?:[-_]\w+)?|password|passwd|keyfile[-_]password
+            |(?:hf|auth|access|bearer|api|hub|github|id|refresh|session)[-_]token|TOKEN)
+          ['"]?(?:\s*[=:]\s*|\s+)['"]?
+      )
+      (?!None\b|null\b|true\b|false\b|True\b|False\b)[^\s'",;)\]}&]{3,}
+    | (?P<bearer>\b(?:Bearer|Basic)\s+)[\w.~+/=-]{8,}
+    | (?P<scheme>\b\w+://)[^\s/:@]+:[^\s/@]+(?=@)
+    | \b(?:hf_[A-Za-z0-9]{16,}|sk-[\w-]{16,}|gh[pousr]_\w{16,}|glpat-[\w-]{16,}|AKIA[0-9A-Z]{16}
+        |eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def without_secrets(text: str) -> str:
+    """``text`` with keys, tokens and passwords replaced by ``***``."""
+    return _SECRETS.sub(lambda match: (match["key"] or match["bearer"] or match["scheme"] or "") + "***", text)

@@ -1,0 +1,90 @@
+"""Reads a log of any size in bounded memory, and hands on only lines of a shape that was not seen to be harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import BinaryIO, NamedTuple
+
+_BLOCK = 1 << 20
+_LONGEST_LINE = 1 << 20
+"""Bytes. A longer line is looked at in pieces that overlap."""
+_OVERLAP = 4 << 10
+_MOST_SHAPES = 20_000
+_LONGEST_SHAPE = 512
+
+DROPPED = b"0123456789\x00"
+"""Characters without which two lines are of one shape."""
+
+Look = Callable[[int, bytes, bytes], bool]
+"""Called with a line's number, its bytes and its shape. False, which must follow from the shape alone: lines of this
+shape hold nothing, and need not be shown again."""
+
+
+class Extent(NamedTuple):
+    """How much was read, and why that is not all of it (a sentence, or empty)."""
+
+    lines: int
+    bytes: int
+    incomplete: str
+
+
+def read_lines(stream: BinaryIO, look: Look) -> Extent:
+    """Read ``stream`` to its end and call ``look`` for lines as they come, the same shape again only where it asks so.
+
+    Progress bars write one line many times over with carriage returns; that is one line here.
+
+    Raises:
+        OSError: the stream cannot be read.
+    """
+    reader = _Reader(look)
+    size = 0
+    rest = b""
+    incomplete = ""
+    while True:
+        try:
+            block = stream.read(_BLOCK)
+        except EOFError:
+            incomplete = "the compressed file is cut off"
+            break
+        if not block:
+            break
+        size += len(block)
+        data = rest + block
+        whole, newline, rest = data.rpartition(b"\n")
+        if newline:
+            reader.lines_of(whole)
+        elif len(rest) > _LONGEST_LINE:
+            reader.piece_of_line(rest)
+            rest = rest[-_OVERLAP:]
+    if rest:
+        reader.lines_of(rest)
+        incomplete = incomplete or "it ends in the middle of a line"
+    return Extent(reader.number, size, incomplete)
+
+
+class _Reader:
+    def __init__(self, look: Look) -> None:
+        self.number = 0
+        self._look = look
+        self._harmless: set[bytes] = set()
+
+    def lines_of(self, data: bytes) -> None:
+        """Look through whole lines, the last one without its newline."""
+        shapes = data.translate(None, DROPPED).split(b"\n")
+        fresh = set(shapes).difference(self._harmless)
+        if fresh:
+            for number, (shape, line) in enumerate(zip(shapes, data.split(b"\n"), strict=True), self.number + 1):
+                if shape in fresh and not self._look(number, line, shape):
+                    fresh.discard(shape)
+                    self._remember(shape)
+        self.number += len(shapes)
+
+    def piece_of_line(self, data: bytes) -> None:
+        """Look at a part of a line that has not ended yet."""
+        self._look(self.number + 1, data, data.translate(None, DROPPED))
+
+    def _remember(self, shape: bytes) -> None:
+        if len(self._harmless) >= _MOST_SHAPES:
+            self._harmless.clear()
+        if len(shape) <= _LONGEST_SHAPE:
+            self._harmless.add(shape)

@@ -1,0 +1,45 @@
+"""Which lines look like a cause, where no signature knows them."""
+
+from __future__ import annotations
+
+import re
+
+from sm120kit.diagnosis.logs.cleaning import Clean
+
+HARMLESS = re.compile(
+    r"^Ignore import error when loading "
+    r"|^(?:Receive|Finish): obj="
+    r"|^INFO:\s+[\d.]+:\d+ - \""
+    r"|is longer than the model's context length"
+    r"|UserWarning|FutureWarning|DeprecationWarning"
+)
+"""Lines that name faults and are none: models whose optional imports are missing, requests that are logged with what
+a user typed, requests refused for their length, warnings of Python."""
+
+_ORIGIN = re.compile(
+    r"\bfatal error\b|\berror: |: error #|\bfatal\s*: |undefined (?:reference|symbol)|multiple definition of"
+    r"|cannot open shared object|\bCUDA (?:driver )?error\b|cuda[A-Z]\w*Error\b|CUDA_ERROR_|CUBLAS_STATUS_|CUDNN_STATUS_"
+    r"|Segmentation fault|core dumped|Bus error|std::bad_alloc|terminate called|Internal error|Assertion .* failed"
+    r"|NCCL WARN|NVRM: |: (?:command )?not found$"
+)
+_EXCEPTION = re.compile(r"^\s*(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|NotFound|Timeout)(?::|$)")
+_HIT = re.compile(r"hit an exception|[Ff]atal Python error|\b(?:died|crashed) (?:with|during)")
+_OTHER = re.compile(r"(?i)\bfailed\b|\bfailure\b|\bcannot\b|\bunable to\b|\babort(?:ed|ing)?\b|\bkilled\b|not supported")
+
+ENOUGH = 2
+"""From this weight on a line means that something went wrong."""
+
+
+def weight(line: Clean) -> int:
+    """How much a line looks like a cause: 4 where a compiler, linker, driver or kernel speaks, 3 for the last line of
+    a traceback, 2 for what calls itself an error, 1 for other words of trouble, 0 for none."""
+    text = line.text
+    if HARMLESS.search(text):
+        return 0
+    if _ORIGIN.search(text):
+        return 4
+    if _EXCEPTION.match(text):
+        return 3
+    if line.is_error or _HIT.search(text):
+        return 2
+    return 1 if _OTHER.search(text) else 0

@@ -1,0 +1,83 @@
+"""Runs the commands that repair and prove, as subprocesses, over one tree with a data folder of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.wheels.doctor import env_file
+from tests.wheels.variants import Made
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command left."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        """Its standard output, read as JSON."""
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Kit:
+    """One target: options that name it, and where what is written goes."""
+
+    data_dir: Path
+    target: tuple[str, ...]
+    environment: Mapping[str, str]
+
+    def run(self, *arguments: str) -> Answer:
+        """One command with ``--data-dir`` alone."""
+        done = subprocess.run(
+            [sys.executable, "-m", "sm120kit", *arguments, "--data-dir", str(self.data_dir)],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            env={**os.environ, **self.environment},
+        )
+        assert done.returncode != 3, done.stderr
+        return Answer(done.returncode, done.stdout, done.stderr)
+
+    def fix(self, *arguments: str) -> Answer:
+        """``fix`` for the target."""
+        return self.run("fix", *arguments, *self.target)
+
+    def prove(self, *arguments: str) -> dict[str, dict[str, Any]]:
+        """``prove`` for the target: every rung by its name, those of several consumers once each."""
+        answer = self.run("prove", "--json", *arguments, *self.target)
+        proofs = answer.data["proofs"]
+        assert answer.code == (1 if any(proof["outcome"] == "failed" for proof in proofs) else 0), answer.err
+        return {proof["rung"]: proof for proof in proofs}
+
+
+def kit_for(made: Made, scratch: Path, *, named: bool = True, **variables: str) -> Kit:
+    """The target of a tree, by ``--cuda-home`` where ``named``, else by CUDA_HOME of its environment."""
+    if not named:
+        variables["CUDA_HOME"] = str(made.cuda_home)
+    environment = env_file(scratch, **variables)
+    target = ["--no-system-toolkits", "--site-packages", str(made.site_packages), "--env-file", str(environment)]
+    if named:
+        target += ["--cuda-home", str(made.cuda_home)]
+    return Kit(scratch / "data", tuple(target), {"XDG_CACHE_HOME": str(scratch / "cache")})
+
+
+def plant(path: Path, content: bytes | str, mode: int = 0o644) -> None:
+    """Put a file in the place of whatever stands there: the trees are hard links, so nothing is written through."""
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    path.chmod(mode)
