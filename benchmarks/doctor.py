@@ -1,8 +1,9 @@
 """What ``sm120kit doctor`` costs: CPU time beside ``python -c pass``, and how it grows with the target.
 
 ``python benchmarks/doctor.py [--rounds N] [--rivals]``, from the checkout, with sm120kit installed. The targets are
-virtual environments with real NVIDIA wheels (toolkit 13.0 inside, 13.2 as CUDA_HOME), FlashInfer and hundreds of
-distributions that are a name and a version. CPU is user and system time of the command and all its children.
+virtual environments with a toolkit of real NVIDIA wheels, FlashInfer and hundreds of distributions that are a name and
+a version; a second toolkit is the system's, or on PATH where the system has none. CPU is user and system time of the
+command and all its children.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ import tempfile
 import time
 import venv
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.wheels.trees import CACHE, add_missing, lay  # noqa: E402 - the checkout is put on the path first
+from tests.wheels.trees import CACHE, add_link_names, add_missing, lay  # noqa: E402 - the checkout is put on the path first
 from tests.wheels.variants import HEALTHY, make  # noqa: E402
 
 RIVALS = {
@@ -89,7 +91,7 @@ def target(distributions: int, rivals: bool) -> Iterator[Path]:
     """A virtual environment of that many distributions; its folder."""
     base = CACHE / "trees"
     base.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=base) as scratch, make(HEALTHY["13.0"]) as made:
+    with tempfile.TemporaryDirectory(dir=base) as scratch:
         home = Path(scratch) / "venv"
         venv.create(home, with_pip=rivals)
         (home / "empty").mkdir()
@@ -97,8 +99,9 @@ def target(distributions: int, rivals: bool) -> Iterator[Path]:
         if rivals:
             wanted = [requirement for requirement, _ in RIVALS.values()]
             subprocess.run([home / "bin/pip", "install", "--quiet", *wanted], check=True)
-        add_missing(made.site_packages, site_packages)
-        add_missing(lay("flashinfer-python==0.7.2.post1"), site_packages)
+        for requirement in (*HEALTHY["13.0"].requirements(), "flashinfer-python==0.7.2.post1"):
+            add_missing(lay(requirement), site_packages)
+        add_link_names(site_packages / "nvidia/cu13")
         fake_torch(site_packages)
         there = sum(1 for _ in site_packages.glob("*.dist-info"))
         for number in range(distributions - there):
@@ -106,21 +109,42 @@ def target(distributions: int, rivals: bool) -> Iterator[Path]:
         yield home
 
 
-def doctor_of(home: Path, cuda_home: Path, name: str, *options: str) -> Subject:
-    """The doctor looking at a virtual environment whose CUDA_HOME is another toolkit."""
-    command = [sys.executable, "-m", "sm120kit", "doctor", "--python", str(home / "bin/python"), *options]
-    return subject(home, cuda_home, name, command)
+def doctor_of(home: Path, second: Path, name: str, *options: str) -> Subject:
+    """The doctor looking at a virtual environment."""
+    return subject(home, second, name, [str(Path(sys.executable).with_name("sm120kit")), "doctor", *options])
 
 
-def subject(home: Path, cuda_home: Path, name: str, command: Sequence[str]) -> Subject:
-    """A command in the environment of that target."""
-    return Subject(name, command, environment_of(home, cuda_home), home / "empty")
+def subject(home: Path, second: Path, name: str, command: Sequence[str]) -> Subject:
+    """A command in that environment, activated, with its own toolkit as CUDA_HOME and ``second``/bin last on PATH."""
+    cuda_home = next(home.glob("lib/python*/site-packages/nvidia/cu13"))
+    environment = {
+        "PATH": f"{home}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:{second}/bin",
+        "HOME": str(home),
+        "VIRTUAL_ENV": str(home),
+        "CUDA_HOME": str(cuda_home),
+        "LC_ALL": "C.UTF-8",
+    }
+    return Subject(name, command, environment, home / "empty")
 
 
-def environment_of(home: Path, cuda_home: Path) -> dict[str, str]:
-    """As after ``source bin/activate``, with CUDA_HOME set."""
-    path = f"{home}/bin:{os.environ.get('PATH', '/usr/bin:/bin')}"
-    return {"PATH": path, "HOME": str(home), "CUDA_HOME": str(cuda_home), "LC_ALL": "C.UTF-8"}
+def second_toolkit() -> AbstractContextManager[Path]:
+    """The system's toolkit, else one of wheels."""
+    system = Path("/usr/local/cuda")
+    return contextlib.nullcontext(system) if system.is_dir() else _made_toolkit()
+
+
+@contextlib.contextmanager
+def _made_toolkit() -> Iterator[Path]:
+    with make(HEALTHY["13.2"]) as made:
+        yield made.cuda_home
+
+
+def toolkits_seen(doctor: Subject) -> int:
+    """How many toolkits the report names."""
+    done = subprocess.run(
+        [*doctor.command, "-v"], env=doctor.environment, cwd=doctor.cwd, check=False, stdout=subprocess.PIPE, text=True
+    )
+    return sum(line.startswith("Toolkit /") for line in done.stdout.splitlines())
 
 
 def measure(subjects: Sequence[Subject], rounds: int) -> None:
@@ -154,19 +178,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=21)
     parser.add_argument("--rivals", action="store_true", help="compare with other doctors, installed for the purpose")
     options = parser.parse_args()
-    with target(300, options.rivals) as small, target(1000, False) as large, make(HEALTHY["13.2"]) as second:
-        cuda_home = second.cuda_home
-        unit = subject(small, cuda_home, "python -c pass", [sys.executable, "-c", "pass"])
-        floor = subject(small, cuda_home, "import click, msgspec", [sys.executable, "-c", "import click, msgspec"])
-        data_300 = doctor_of(small, cuda_home, "doctor --json, 300 distributions", "--json")
-        data_1000 = doctor_of(large, cuda_home, "doctor --json, 1000 distributions", "--json")
-        text_300 = doctor_of(small, cuda_home, "doctor, 300 distributions")
+    with target(300, options.rivals) as small, target(1000, False) as large, second_toolkit() as second:
+        unit = subject(small, second, "python -c pass", [sys.executable, "-c", "pass"])
+        floor = subject(small, second, "import click, msgspec", [sys.executable, "-c", "import click, msgspec"])
+        data_300 = doctor_of(small, second, "doctor --json, 300 distributions", "--json")
+        data_1000 = doctor_of(large, second, "doctor --json, 1000 distributions", "--json")
+        text_300 = doctor_of(small, second, "doctor, 300 distributions")
         subjects = [unit, floor, data_300, data_1000, text_300]
         if options.rivals:
             for name, (_, (program, *rest)) in RIVALS.items():
-                subjects.append(subject(small, cuda_home, name, [str(small / "bin" / program), *rest]))
+                subjects.append(subject(small, second, name, [str(small / "bin" / program), *rest]))
         measure(subjects, options.rounds)
         growth = statistics.median(data_1000.cpu_s) / statistics.median(data_300.cpu_s) - 1
+        sys.stdout.write(f"toolkits seen: {toolkits_seen(text_300)}\n\n")
         sys.stdout.write(f"{table(subjects, unit)}\n\nfrom 300 to 1000 distributions: {growth:+.1%}\n")
 
 

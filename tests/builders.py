@@ -11,6 +11,7 @@ from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.types import (
     DEVELOPMENT_HEADERS,
     SCHEMA,
+    BuildTools,
     CcclCopy,
     Consumer,
     Distribution,
@@ -24,6 +25,7 @@ from sm120kit.snapshot.types import (
     LinkProbe,
     LiveView,
     Part,
+    SharedObject,
     Snapshot,
     Target,
     Toolkit,
@@ -193,6 +195,62 @@ def probe(
     return LinkProbe(home, tuple(consumers), command, asked, known(tuple(missing)), words)
 
 
+def triton(version: str = "3.8.0", **changes: Any) -> Consumer:
+    """Triton with the ptxas that it brings for Blackwell."""
+    own = "ptxas-blackwell" if tuple(int(part) for part in version.split(".")[:2]) >= (3, 6) else "ptxas"
+    folder = f"{SITE}/triton/backends/nvidia/bin"
+    made = Consumer(
+        name="triton",
+        distribution=f"triton {version}",
+        need="always",
+        rule=f"its own {own}",
+        found_via=f"its own {own}",
+        cuda_home=known(folder),
+        nvcc=known(f"{folder}/{own}"),
+        host_compiler="gcc",
+    )
+    return replace(made, **changes)
+
+
+def shared_object(
+    path: str = "sgl_kernel/sm100/common_ops.abi3.so",
+    owner: str = "sglang-kernel 0.4.10",
+    *,
+    role: Any = "always",
+    missing: Sequence[str] = (),
+    undefined: Sequence[str] | None = (),
+    **changes: Any,
+) -> SharedObject:
+    """A library of a wheel that finds all it needs, unless ``missing`` or ``undefined`` (``None``: unknown) say
+    otherwise."""
+    made = SharedObject(
+        path=f"{SITE}/{path}",
+        distribution=owner,
+        role=role,
+        needed=known(("libtorch.so", "libc10.so", "libcuda.so.1", *missing)),
+        missing=tuple(missing),
+        undefined=Unknown("libc10_cuda.so is not there, which it needs")
+        if undefined is None
+        else known(tuple(undefined)),
+    )
+    return replace(made, **changes)
+
+
+def build_tools(**changes: Any) -> BuildTools:
+    """ninja on PATH and Python's header in its place."""
+    made = BuildTools(
+        ninja=known("/srv/venv/bin/ninja"),
+        own_ninja="/srv/venv/bin/ninja",
+        python_header=known("/usr/include/python3.12/Python.h", Source("file", "/usr/include/python3.12")),
+    )
+    return replace(made, **changes)
+
+
+def packages(**versions: str) -> Known[tuple[Distribution, ...]]:
+    """Installed distributions: ``packages(flashinfer_python="0.7.2.post1")``."""
+    return known(tuple(distribution(name.replace("_", "-"), version) for name, version in sorted(versions.items())))
+
+
 def distribution(name: str, version: str) -> Distribution:
     """An installed distribution."""
     return Distribution(name, version, f"{SITE}/{name.replace('-', '_')}-{version}.dist-info")
@@ -219,6 +277,8 @@ def driver(version: str = "580.95.05", cuda: str = "13.0", gpus: Sequence[Gpu] |
         open_module=known(True),
         gpus=known(tuple(gpus) if gpus is not None else (gpu(),), Source("driver", "nvmlDeviceGetHandleByIndex")),
         libcuda=known((f"/usr/lib/x86_64-linux-gnu/libcuda.so.{version}",)),
+        libcuda_links=("/usr/lib/x86_64-linux-gnu/libcuda.so.1",),
+        libcuda_cached=known(True, Source("file", "/etc/ld.so.cache")),
     )
     return replace(made, **changes)
 
@@ -300,6 +360,7 @@ def snapshot(**changes: Any) -> Snapshot:
         host_compilers=(gcc(),),
         nvcc_on_path=(),
         environment={},
+        build_tools=build_tools(),
     )
     return replace(made, **changes)
 

@@ -78,13 +78,13 @@ class StandIn(types.ModuleType):
 class ForeignModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """The last to be asked: serves a :class:`StandIn` for every module that is not installed."""
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, *_where: object) -> importlib.machinery.ModuleSpec | None:
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
         return StandIn(spec.name)
 
-    def exec_module(self, module: types.ModuleType) -> None:
+    def exec_module(self, _module: types.ModuleType) -> None:
         return None
 
 
@@ -94,7 +94,7 @@ class OwnModules(importlib.abc.MetaPathFinder):
     def __init__(self) -> None:
         self.stood_in: dict[str, str] = {}
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, fullname: str, path: Any = None, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
         if not fullname.startswith("sglang."):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
@@ -148,7 +148,8 @@ def describe(action: argparse.Action) -> dict[str, Any]:
         "choices": None if bad_choices else choices or [],
         "default": action.default if isinstance(action.default, str | int | float | list | None) else None,
         "const": getattr(action, "const_value", action.const),
-        "deprecated": type(action).__name__.startswith("Deprecated") or "deprecated" in str(action.help or "").lower()[:20],
+        "deprecated": type(action).__name__.startswith("Deprecated")
+        or "deprecated" in str(action.help or "").lower()[:20],
         "new_flag": getattr(action, "new_flag", None) or "",
         "refused": getattr(action, "error_message", None) or "",
     }

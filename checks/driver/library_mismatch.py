@@ -44,7 +44,7 @@ from sm120kit.diagnosis.drivers import SUBJECT, VERSION_MISMATCH, nvml_error, re
 
 SIGNATURES = [
     Signature(
-        pattern=r"(?i)driver/library version mismatch|API mismatch: the client has the version",
+        pattern=r"[Dd]river/library version mismatch|API mismatch: the client has the version",
         rank="cause",
         example="Failed to initialize NVML: Driver/library version mismatch",
         look_alike="Failed to initialize NVML: Unknown Error",

@@ -30,6 +30,7 @@ from sm120kit.diagnosis import (
     Evidence,
     Finding,
     NotApplicable,
+    Repair,
     Severity,
     Signature,
     Unknown,
@@ -85,6 +86,12 @@ def _missing(use: Use, consumers: list[str]) -> Finding:
         evidence,
         [
             compose_view(toolkit, "Compose a toolkit view with one whole CCCL"),
+            Repair(
+                f"Link one whole CCCL into {toolkit.home} itself; nothing there is replaced or removed",
+                "add_missing_links",
+                {"cuda_home": toolkit.home},
+                needs_consent=True,
+            ),
             cccl_package(toolkit, part_release(toolkit, "nvcc")),
         ],
     )

@@ -10,6 +10,7 @@ import click
 from msgspec.structs import replace
 
 from sm120kit.cli.check_options import checks_dir_option, complete_check, suppressions_in, suppressions_option
+from sm120kit.cli.launch_options import launch_options, with_launch
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.diagnosis.case import Case
@@ -25,6 +26,8 @@ EPILOG = """\b
 Examples:
   sm120kit doctor --pid 4242
       with the variables of a running service, which are seldom those of your shell
+  sm120kit doctor --model /models/qwen -- --attention-backend fa3 --tp 2
+      what SGLang would be asked to do, as the installed version understands it
   sm120kit doctor --root /mnt/image --gpu rtx-pro-6000x8 --format junit -o doctor.xml
       an image, before it meets the hardware
   ssh box sm120kit snapshot | sm120kit doctor --snapshot -
@@ -61,6 +64,7 @@ failure, unless --fail-on unknown says so.
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("-o", "--output", metavar="FILE", default="", help="Write the report to this file.")
+@launch_options
 @click.option("--prove", "proving", is_flag=True, help="Also compile and link for real; takes seconds.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all that was looked at.")
 def command(
@@ -74,6 +78,9 @@ def command(
     form: str | None,
     as_json: bool,
     output: str,
+    model: str,
+    sglang: str,
+    sglang_arguments: Sequence[str],
     proving: bool,
     verbose: bool,
 ) -> int:
@@ -92,7 +99,9 @@ def command(
             "--prove runs the target's compiler, and a snapshot or an unpacked image has none that can be run",
             hint="Leave --prove out, or run it on the machine itself",
         )
-    case = Case(target.read(), request)
+    snapshot = target.read()
+    request = with_launch(request, snapshot, model=model, sglang=sglang, arguments=sglang_arguments)
+    case = Case(snapshot, request)
     if proving:
         case = _with_proofs(case, target, tuple(catalogue.checks.values()))
     results = run_checks(chosen.values(), case)

@@ -28,7 +28,7 @@ from sm120kit.repair.planner import Workshop, make_plan, needs_packages
 from sm120kit.repair.saved import load_plan, save_plan
 from sm120kit.repair.stub import build_stub
 from sm120kit.repair.transaction import recover
-from sm120kit.repair.types import FixReport, Plan
+from sm120kit.repair.types import FIX_SCHEMA, FixReport, Plan
 
 EPILOG = """\b
 Examples:
@@ -83,18 +83,20 @@ def command(
         plan, findings = make_plan(case, checks, _workshop(bench), target=bench.target, in_place=in_place)
         if plan_out:
             save_plan(plan, plan_out)
-        _write(FixReport(plan=plan, before=findings, env_script=_script(bench, plan)), as_json=as_json)
+        _write(FixReport(FIX_SCHEMA, plan=plan, before=findings, env_script=_script(bench, plan)), as_json=as_json)
         return FINDINGS if any(finding.severity is Severity.ERROR for finding in findings) else GOOD
     with locked(bench.data_dir):
         recovered = tuple(recover(bench.data_dir))
         for sentence in recovered:
             click.echo(f"sm120kit: {sentence}", err=True)
+        if recovered or bench.is_outdated():
+            bench = open_workbench(target, data_dir)
         if saved:
             plan, findings = load_plan(saved, bench.data_dir, bench.key, _homes(bench)), ()
         else:
             case = bench.as_repaired()
             plan, findings = make_plan(case, checks, _workshop(bench), target=bench.target, in_place=in_place)
-        report = FixReport(plan=plan, before=findings, recovered=recovered, env_script=_script(bench, plan))
+        report = FixReport(FIX_SCHEMA, plan=plan, before=findings, recovered=recovered, env_script=_script(bench, plan))
         if plan.steps:
             done = carry_out(
                 plan,
@@ -106,6 +108,7 @@ def command(
                 command="fix --apply",
             )
             report = FixReport(
+                FIX_SCHEMA,
                 plan=plan,
                 before=findings,
                 recovered=recovered,

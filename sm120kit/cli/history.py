@@ -9,7 +9,7 @@ from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.data_dir import open_data_dir
 from sm120kit.errors import GOOD
 from sm120kit.repair.journal import Entry, entries
-from sm120kit.repair.types import HistoryLine
+from sm120kit.repair.types import HISTORY_SCHEMA, History, HistoryLine
 
 
 @click.command()
@@ -21,7 +21,7 @@ def command(*, as_json: bool, data_dir: str) -> int:
     if as_json:
         from sm120kit.text import encode_json
 
-        write_result(encode_json(lines))
+        write_result(encode_json(History(HISTORY_SCHEMA, lines)))
         return GOOD
     from sm120kit.report.history import render_history
 

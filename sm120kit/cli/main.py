@@ -21,6 +21,8 @@ COMPLETION_VARIABLE = "_SM120KIT_COMPLETE"
 
 COMMANDS = {
     "doctor": "Say what is wrong with a CUDA inference stack, with evidence and remedy.",
+    "why": "Say why a server failed, from its log: the first real error, its cause, what to do.",
+    "plan": "Say how many requests a server will really run at a time, before a byte is loaded.",
     "snapshot": "Write down everything that the doctor reads, as a file to keep or to send.",
     "diff": "Say what changed between two snapshots, and what got worse.",
     "explain": "Print the page of one check: what it finds, why it matters, what to do.",

@@ -7,11 +7,15 @@ import click
 from sm120kit.cli.output import write_result
 from sm120kit.errors import GOOD
 
+_DOCUMENTS = ("report", "snapshot", "comparison", "why", "proof", "plan", "repair-plan", "fix", "history", "toolkits")
+
 
 @click.command()
-@click.argument("document", type=click.Choice(["report", "snapshot", "comparison"]), default="report")
+@click.argument("document", type=click.Choice(_DOCUMENTS), default="report")
 def command(*, document: str) -> int:
-    """Print the JSON Schema of a document: report (doctor --json), snapshot, or comparison (diff --json)."""
+    """Print the JSON Schema of a document: report (doctor --json), snapshot, comparison (diff --json),
+    repair-plan (fix --plan-out), or of what the command of that name prints with --json.
+    """
     from sm120kit.report.schema import json_schema
     from sm120kit.text import encode_json
 

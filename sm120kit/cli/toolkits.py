@@ -10,8 +10,8 @@ from sm120kit.data_dir import open_data_dir
 from sm120kit.errors import GOOD, Sm120kitError
 from sm120kit.repair.lock import locked
 from sm120kit.repair.transaction import recover
-from sm120kit.repair.types import ViewLine
-from sm120kit.repair.views import list_views, prunable, prune
+from sm120kit.repair.types import TOOLKITS_SCHEMA, Toolkits, ViewLine
+from sm120kit.repair.views import list_views, prune
 
 
 @click.command()
@@ -36,7 +36,7 @@ def command(*, pruning: bool, apply: bool, as_json: bool, data_dir: str) -> int:
     else:
         lines = list_views(folder)
         if pruning:
-            lines = tuple(line for line in lines if prunable(line))
+            lines = tuple(line for line in lines if line.can_go)
     _write(lines, as_json=as_json, removed=apply)
     return GOOD
 
@@ -45,10 +45,9 @@ def _write(lines: tuple[ViewLine, ...], *, as_json: bool, removed: bool) -> None
     if as_json:
         from sm120kit.text import encode_json
 
-        write_result(encode_json(lines))
+        write_result(encode_json(Toolkits(TOOLKITS_SCHEMA, lines)))
         return
     from sm120kit.report.views import render_views
 
     width, colour = terminal()
-    reasons = {line.path: prunable(line) for line in lines}
-    write_result(render_views(lines, reasons, removed=removed, width=width, colour=colour))
+    write_result(render_views(lines, removed=removed, width=width, colour=colour))

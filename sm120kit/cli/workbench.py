@@ -66,6 +66,14 @@ class Workbench:
             return Case(self.snapshot, self.asked.request())
         return self.read(view.current)
 
+    def is_outdated(self) -> bool:
+        """Whether another repair of this target ended since it was read."""
+        from sm120kit.snapshot.live_view import read_live_view
+
+        live = self.snapshot.live_view
+        now = read_live_view(self.data_dir, self.key, self.snapshot.environment)
+        return isinstance(live, Known) != isinstance(now, Known) or (isinstance(now, Known) and now != live)
+
     def environment(self, case: Case, cuda_home: str) -> Mapping[str, str]:
         """All variables of a process that takes ``cuda_home``: for a toolkit view those of its env script, for any
         other tree the target's own, as a consumer would meet it today."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from sm120kit.diagnosis.launch import LaunchLine
 from sm120kit.diagnosis.proofs import ProofReport
 from sm120kit.diagnosis.types import Severity
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
-from sm120kit.snapshot.model_facts import ModelFacts
 from sm120kit.snapshot.types import Consumer, Distribution, LinkProbe, LiveView, Snapshot, Toolkit
+
+if TYPE_CHECKING:  # most runs are asked about no server, and do without
+    from sm120kit.diagnosis.capacity import CapacityPrediction
+    from sm120kit.diagnosis.launch import LaunchLine
+    from sm120kit.snapshot.model_facts import ModelFacts
 
 
 class NamedGpu(msgspec.Struct, frozen=True):
@@ -88,6 +92,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
     request: Request = msgspec.field(default_factory=Request)
     proofs: tuple[ProofReport, ...] = ()
     """Real compiles and links, where they were asked for."""
+    capacity: Fact[CapacityPrediction] | None = None
+    """What the server asked about will grant, where a launch line and a model were given."""
 
     @property
     def hardware_named(self) -> bool:

@@ -27,6 +27,7 @@ def looked_at(case: Case) -> tuple[FactGroup, ...]:
         _host(snapshot),
         _driver(case),
         _python(snapshot),
+        _asked(case),
         _consumers(snapshot),
         *(_toolkit(toolkit) for toolkit in snapshot.toolkits),
         _link_lines(snapshot),
@@ -55,6 +56,25 @@ def _target(snapshot: Snapshot) -> FactGroup:
     rows.append(Fact("variables of", target.environment))
     rows.append(Fact("snapshot taken", snapshot.taken_at, f"sm120kit {snapshot.tool_version}"))
     return FactGroup("Target", tuple(rows))
+
+
+def _asked(case: Case) -> FactGroup:
+    """The server that was asked about, where one was."""
+    line, model = case.request.launch, case.request.model
+    if line is None and model is None:
+        return FactGroup("Asked for", ())
+    from sm120kit.diagnosis.asked import describe
+
+    rows = [_fact("SGLang", case.sglang)]
+    if line is not None:
+        flags = "its own" if line.exact else f"those of {line.read_as}, as its own are not known"
+        rows.append(Fact("read with the flags", flags))
+        rows += [
+            Fact(name, "" if value is None else str(value), line.words(name)) for name, value in line.given.items()
+        ]
+    if model is not None:
+        rows.append(_fact("model", model, lambda facts: f"{facts.architecture}, {describe(facts)}"))
+    return FactGroup("Asked for", tuple(rows))
 
 
 def _host(snapshot: Snapshot) -> FactGroup:

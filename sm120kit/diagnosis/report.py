@@ -52,7 +52,7 @@ def make_report(
     return Report(
         schema=SCHEMA,
         tool_version=__version__,
-        target=_target(case),
+        target=target_sentence(case),
         findings=findings,
         checks=tuple(CheckLine(each.check, each.outcome, each.reason, each.unknowns) for each in results),
         summary=_summary(findings, results, doubts),
@@ -109,7 +109,8 @@ def _is_unused(suppression: Suppression, results: Sequence[CheckResult], not_run
     return True
 
 
-def _target(case: Case) -> str:
+def target_sentence(case: Case) -> str:
+    """Which target was judged, and why that one."""
     target = case.snapshot.target
     parts = [f"{target.path or target.root} ({target.why})"]
     if target.root and target.root != target.path:

@@ -229,7 +229,7 @@ class LogRemedy(Struct, frozen=True):
 
 Rank = Literal["cause", "consequence", "limit", "wrapper"]
 """What a line in a log is: the fault itself; a fault that any other in the same log would explain; no fault, but the
-server does less than was asked of it; or only the news that something else failed."""
+server does less than was asked of it, or soon will; or only the news that something else failed."""
 
 
 class Signature(Struct, frozen=True):

@@ -82,13 +82,20 @@ def ladder(case: Case, use: Use) -> tuple[Rung, ...]:
     targets, _ = architectures(case, use)
     rungs: list[Rung] = list(_link_rungs(use))
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[str]] = {}
-    for consumer in use.consumers or (None,):
+    for consumer in _askers(use):
         groups.setdefault(_compile_flags(consumer, use), []).append(consumer.name if consumer else "")
     for (nvcc, flags, own), names in groups.items():
         consumers = tuple(name for name in names if name)
         rungs += _compile_rungs(nvcc, flags, own, targets, consumers, use)
     rungs.append(_load_rung())
     return tuple(rungs)
+
+
+def _askers(use: Use) -> tuple[Consumer | None, ...]:
+    """Whose flags are tried; ``None`` = those of a plain JIT consumer, for a toolkit that is named and whose own CCCL
+    nobody here reads."""
+    unread = all(consumer.bundled_cccl is not None for consumer in use.consumers)
+    return (*use.consumers, None) if unread and (use.named or not use.consumers) else use.consumers
 
 
 _HEADERS = (

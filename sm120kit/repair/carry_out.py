@@ -59,7 +59,9 @@ def carry_out(
 
     def before_switch() -> str:
         case = read(plan.view)
-        remaining = _remaining(plan, _findings(checks, case), plan.view)
+        # What is said about the live link is about the former view as yet.
+        about_new = [each for each in _findings(checks, case) if each.subject != plan.current]
+        remaining = _remaining(plan, about_new, plan.view)
         if remaining:
             return remaining
         use = next((use for use in case.toolkits if use.named or not plan.view), None)
@@ -82,11 +84,20 @@ def _findings(checks: Sequence[Check], case: Case) -> tuple[Finding, ...]:
 
 
 def _remaining(plan: Plan, findings: Sequence[Finding], home: str) -> str:
-    """A sentence about the first finding that was to go and did not; empty when all went."""
+    """A sentence about the first finding that was to go and did not, or that came with the repair; else empty.
+
+    ``home`` is the name under which the repaired toolkit was read.
+    """
     here = {(each.check, each.subject) for each in findings if each.severity is not Severity.NOTE}
     for cure in plan.cures:
         if {(cure.check, cure.subject), (cure.check, home)} & here:
             return f"{cure.check} about {cure.subject} is still found after the repair"
+    known = {(each.check, each.subject) for each in plan.leaves}
+    for each in findings:
+        subject = plan.current if home and each.subject == home else each.subject
+        about_it = subject == plan.current and bool(plan.current)
+        if each.severity is Severity.ERROR and about_it and (each.check, subject) not in known:
+            return f"{each.check} is found after the repair: {each.message}"
     return ""
 
 

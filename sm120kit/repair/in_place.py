@@ -10,23 +10,48 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sm120kit.diagnosis.case import Case
+from sm120kit.diagnosis.types import Finding, Repair
 from sm120kit.errors import FINDINGS, Sm120kitError
 from sm120kit.repair.compose import CcclSource, whole_cccl_sources
 from sm120kit.repair.paths import read_state
 from sm120kit.repair.types import Absent, Action, MakeDirectory, MakeLink, Step, WriteFile
-from sm120kit.repair.view import CCCL_NAMES, Names
+from sm120kit.repair.view import CCCL_NAMES, Names, searches_cccl
 from sm120kit.snapshot.facts import Known
 from sm120kit.snapshot.types import Toolkit
 
+_LAYOUTS = ("wheel-cu13", "system", "unknown")
+"""Trees that hold CUDA and nothing else."""
 
-def refuse_overlay(tree: Toolkit) -> None:
-    """Refuse a tree in which two CCCL versions stand in one search path.
+
+@dataclass(frozen=True)
+class Added:
+    """Steps that add paths to one tree, the bytes they write by SHA-256, and what nothing on disk can add."""
+
+    steps: list[Step]
+    contents: dict[str, bytes]
+    lacking: list[str]
+
+
+def is_addable(finding: Finding) -> bool:
+    """Whether adding paths to the tree mends this finding."""
+    return any(isinstance(each, Repair) and each.intent == "add_missing_links" for each in finding.remedies)
+
+
+def refuse_unsuited(tree: Toolkit) -> None:
+    """Refuse a tree that is shared with others than CUDA, or in which two CCCL versions stand in one search path.
 
     Raises:
-        Sm120kitError: it does; the hint names the two ways out.
+        Sm120kitError: it is one; the hint names the ways out.
     """
+    if tree.layout not in _LAYOUTS:
+        raise Sm120kitError(
+            f"{tree.home} is a {tree.layout} tree, whose folders hold more than CUDA: nothing is added there",
+            hint="Run sm120kit fix --apply without --in-place: it composes a toolkit view beside it",
+            exit_code=FINDINGS,
+        )
     versions = {
         copy.version.value for copy in tree.cccl_copies if copy.has_cuda_std and isinstance(copy.version, Known)
     }
@@ -40,10 +65,11 @@ def refuse_overlay(tree: Toolkit) -> None:
         )
 
 
-def missing_paths(tree: Toolkit, case: Case, names: Names, stub: bytes) -> tuple[list[Step], dict[str, bytes]]:
-    """Steps that add what consumers look for and the tree lacks, and the bytes to write, by SHA-256."""
+def missing_paths(tree: Toolkit, case: Case, names: Names, stub: bytes) -> Added:
+    """What consumers look for and the tree lacks, as steps that add it."""
     steps: list[Step] = []
     contents: dict[str, bytes] = {}
+    lacking: list[str] = []
     home = tree.home
 
     def add(action: Action, reason: str) -> bool:
@@ -69,16 +95,20 @@ def missing_paths(tree: Toolkit, case: Case, names: Names, stub: bytes) -> tuple
                 contents[digest] = stub
     if not any(copy.has_nv_target for copy in tree.cccl_copies):
         source = next(iter(whole_cccl_sources(case.snapshot.toolkits, case)), None)
-        if source is not None:
+        if source is None:
+            lacking.append(
+                f"{home} has no CCCL, and there is none on disk with nv, cuda, cub and thrust of one version"
+            )
+        else:
             for action in _cccl_links(tree, source):
                 add(action, f"CCCL {source.version} of {source.origin}, whole")
-    return steps, contents
+    return Added(steps, contents, lacking)
 
 
 def _unversioned(names: Sequence[str]) -> Iterator[tuple[str, str]]:
     versioned: dict[str, str] = {}
     for name in names:
-        match = re.fullmatch(r"(lib.+\.so)\.\d+(\.\d+)*", name)
+        match = re.fullmatch(r"(lib(?:cu|nv|np).+\.so)\.\d+(\.\d+)*", name)
         if match:
             versioned[match[1]] = min(versioned.get(match[1], name), name, key=len)
     yield from sorted(versioned.items())
@@ -87,6 +117,10 @@ def _unversioned(names: Sequence[str]) -> Iterator[tuple[str, str]]:
 def _cccl_links(tree: Toolkit, source: CcclSource) -> Iterator[Action]:
     headers = tree.part("runtime-headers")
     include = posixpath.dirname(headers.path) if headers else f"{tree.home}/include"
+    if not searches_cccl(tree):
+        for name in CCCL_NAMES:
+            yield MakeLink(f"{include}/{name}", source.folders[name])
+        return
     yield MakeDirectory(f"{include}/cccl")
     for name in CCCL_NAMES:
         yield MakeLink(f"{include}/cccl/{name}", source.folders[name])

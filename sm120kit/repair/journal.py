@@ -14,7 +14,7 @@ import msgspec
 from sm120kit.data_dir import DataDir
 from sm120kit.errors import OWN_FAULT, Sm120kitError
 from sm120kit.repair.paths import sync_directory, write_file
-from sm120kit.repair.types import SCHEMA, FileState, Plan, Record, Status
+from sm120kit.repair.types import RECORD_SCHEMA, FileState, Plan, Record, Status
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def begin(data_dir: DataDir, plan: Plan, *, started_at: str, command: str) -> En
     """
     number = max((entry.record.number for entry in entries(data_dir)), default=0) + 1
     record = Record(
-        schema=SCHEMA,
+        schema=RECORD_SCHEMA,
         tool_version=plan.tool_version,
         number=number,
         started_at=started_at,
@@ -105,8 +105,8 @@ def _read_all(data_dir: DataDir) -> Iterator[Entry]:
                 raw = file.read()
             with open(f"{folder}/status", encoding="ascii") as file:  # noqa: PTH123
                 status = msgspec.convert(file.read().strip(), Status)
-            if (schema := msgspec.json.decode(raw, type=_Head).schema) != SCHEMA:
-                raise _damaged(folder, f"it says schema {schema}, and this version reads {SCHEMA}")
+            if (schema := msgspec.json.decode(raw, type=_Head).schema) != RECORD_SCHEMA:
+                raise _damaged(folder, f"it says schema {schema}, and this version reads {RECORD_SCHEMA}")
             yield Entry(msgspec.json.decode(raw, type=Record), status, folder)
         except (OSError, UnicodeDecodeError, msgspec.MsgspecError) as error:
             raise _damaged(folder, str(error)) from error

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -15,13 +16,14 @@ from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.registry import Check
 from sm120kit.diagnosis.run import run_checks
 from sm120kit.diagnosis.types import Finding, Manual, Repair, Severity
+from sm120kit.errors import USAGE, Sm120kitError
 from sm120kit.repair.compose import Composition, compose
-from sm120kit.repair.in_place import missing_paths, refuse_overlay
+from sm120kit.repair.in_place import is_addable, missing_paths, refuse_unsuited
 from sm120kit.repair.packages import what_to_install
 from sm120kit.repair.paths import read_state
 from sm120kit.repair.project import as_repaired, cured
 from sm120kit.repair.types import (
-    SCHEMA,
+    PLAN_SCHEMA,
     Absent,
     Cured,
     Dependency,
@@ -35,6 +37,8 @@ from sm120kit.repair.types import (
     WriteFile,
 )
 from sm120kit.repair.view import dependencies_of, lay_out, list_names, manifest_of, view_steps
+from sm120kit.snapshot.facts import Known, Source
+from sm120kit.snapshot.types import LiveView
 from sm120kit.version import __version__
 
 Scripts = Callable[[Case, str], Mapping[str, bytes]]
@@ -60,7 +64,7 @@ def make_plan(
     """The plan for everything repairable in ``case``, and the findings it was made from."""
     checks = tuple(checks)
     findings = tuple(finding for result in run_checks(checks, case) for finding in result.findings)
-    empty = Plan(SCHEMA, __version__, target, workshop.target_key, workshop.data_dir.path, in_place=in_place)
+    empty = Plan(PLAN_SCHEMA, __version__, target, workshop.target_key, workshop.data_dir.path, in_place=in_place)
     wanted = [finding for finding in findings if is_repairable(finding)]
     if not wanted:
         return replace(empty, manual=_manual(findings, ())), findings
@@ -68,14 +72,7 @@ def make_plan(
         return _in_place(case, empty, workshop, findings, wanted), findings
     made = compose(case)
     if not isinstance(made, Composition):
-        shopping = what_to_install(case)
-        plan = replace(
-            empty,
-            blocked=made.reasons,
-            packages=shopping.commands if shopping else (),
-            manual=_manual(findings, ()),
-        )
-        return plan, findings
+        return _blocked(case, empty, findings, made.reasons), findings
     return _view(case, checks, empty, workshop, findings, made), findings
 
 
@@ -111,15 +108,22 @@ def _view(
     made: Composition,
 ) -> Plan:
     data_dir, key = workshop.data_dir, workshop.target_key
+    if unfit := re.search('["$`:]', data_dir.path):
+        raise Sm120kitError(
+            f"{data_dir.path} cannot hold a toolkit view: nvcc finds nothing in a folder with {unfit[0]} in its name",
+            hint="Give another folder with --data-dir",
+            exit_code=USAGE,
+        )
     current = data_dir.current(key)
     stub = b"" if made.stub else workshop.stub(made.cuda_h)
     layout = lay_out(made, list_names, stub)
     dependencies = tuple(found for path in dependencies_of(made) if (found := _dependency(path)) is not None)
     manifest = manifest_of(layout, made, dependencies, target=workshop.target_place, tool_version=__version__)
-    projected = as_repaired(case, made, layout, current)
+    root = f"{data_dir.toolkits}/{manifest.digest}"
+    live_view = LiveView(current, root, f"{data_dir.target(key)}/env.sh", True, Known(manifest, Source("file", root)))
+    projected = as_repaired(case, made, layout, live_view)
     after = [finding for result in run_checks(checks, projected) for finding in result.findings]
     cures = cured(findings, after, current)
-    root = f"{data_dir.toolkits}/{manifest.digest}"
     build: list[Step] = []
     contents: dict[str, bytes] = {}
     folder = data_dir.target(key)
@@ -144,6 +148,7 @@ def _view(
         dependencies=dependencies,
         choices=made.choices,
         cures=cures,
+        leaves=_leaves(after, {current}),
         manual=_manual(findings, cures),
         view=root,
         current=current,
@@ -156,17 +161,21 @@ def _in_place(
     steps: list[Step] = []
     contents: dict[str, bytes] = {}
     about = {finding.subject for finding in wanted}
-    for use in case.toolkits:
-        tree = use.toolkit
-        if not about & {tree.home, *tree.aliases}:
-            continue
-        refuse_overlay(tree)
+    lacking: list[str] = []
+    trees = [use.toolkit for use in case.toolkits if about & {use.toolkit.home, *use.toolkit.aliases}]
+    for tree in trees:
+        refuse_unsuited(tree)
         header = tree.part("driver-header")
         stub = workshop.stub(header.path) if header and not case.snapshot.driver.libcuda_links else b""
-        more, bytes_of = missing_paths(tree, case, list_names, stub)
-        steps += more
-        contents |= bytes_of
-    cures = tuple(Cured(each.check, each.subject, each.message) for each in wanted if steps)
+        added = missing_paths(tree, case, list_names, stub)
+        steps += added.steps
+        contents |= added.contents
+        lacking += added.lacking
+    beyond = [each for each in wanted if each.severity is Severity.ERROR and not is_addable(each)]
+    lacking += [f"adding paths does not mend {each.check}: {each.message}" for each in beyond]
+    if lacking:
+        return _blocked(case, plan, findings, lacking)
+    cures = tuple(Cured(each.check, each.subject, each.message) for each in wanted if steps and is_addable(each))
     return replace(
         plan,
         steps=tuple(steps),
@@ -174,6 +183,27 @@ def _in_place(
         contents=contents,
         cures=cures,
         manual=_manual(findings, cures),
+    )
+
+
+def _blocked(case: Case, plan: Plan, findings: Sequence[Finding], reasons: Sequence[str]) -> Plan:
+    """The plan that does nothing, says why, and names the packages that are wanted."""
+    if plan.in_place and isinstance(compose(case), Composition):
+        reasons, shopping = [*reasons, "a toolkit view mends all of it: sm120kit fix --apply, without --in-place"], None
+    else:
+        shopping = what_to_install(case)
+    # What the packages mend needs no other way beside them, least of all one of another release.
+    left = [each for each in findings if not (shopping and is_repairable(each))]
+    commands = shopping.commands if shopping else ()
+    return replace(plan, blocked=tuple(reasons), packages=commands, manual=_manual(left, ()))
+
+
+def _leaves(findings: Sequence[Finding], homes: Collection[str]) -> tuple[Cured, ...]:
+    """What the plan knows to leave about the repaired toolkits."""
+    return tuple(
+        Cured(each.check, each.subject, each.message)
+        for each in findings
+        if each.subject in homes and each.severity is not Severity.NOTE
     )
 
 

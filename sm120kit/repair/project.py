@@ -16,13 +16,14 @@ from sm120kit.repair.compose import Composition
 from sm120kit.repair.types import Cured
 from sm120kit.repair.view import Layout
 from sm120kit.snapshot.facts import Known, Source
-from sm120kit.snapshot.types import CcclCopy, Consumer, LinkProbe, Part, Toolkit
+from sm120kit.snapshot.types import CcclCopy, Consumer, LinkProbe, LiveView, Part, Toolkit
 
 _PLANNED = Source("system", "the plan")
 
 
-def as_repaired(case: Case, made: Composition, layout: Layout, current: str) -> Case:
-    """The case as it will be when ``current`` leads to the view and the environment names it."""
+def as_repaired(case: Case, made: Composition, layout: Layout, live: LiveView) -> Case:
+    """The case as it will be when ``live`` is the live view and the environment names it."""
+    current = live.current
     snapshot = case.snapshot
     view = _as_toolkit(made, layout, current)
     environment = {**snapshot.environment, "CUDA_HOME": current, "CUDA_PATH": current}
@@ -40,6 +41,7 @@ def as_repaired(case: Case, made: Composition, layout: Layout, current: str) -> 
             consumers=tuple(_through_view(consumer, current) for consumer in snapshot.consumers),
             link_probes=probes,
             environment=environment,
+            live_view=Known(live, _PLANNED),
         ),
     )
 

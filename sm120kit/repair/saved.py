@@ -7,25 +7,34 @@ import os
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from sm120kit.data_dir import DataDir
 from sm120kit.errors import TARGET_UNREADABLE, USAGE, Sm120kitError
-from sm120kit.repair.types import SCHEMA, Plan
+from sm120kit.repair.types import PLAN_SCHEMA, MakeDirectory, Plan, WriteFile
 
 _LARGEST = 64 << 20
 
 
+_AGAIN = "Make a new plan: sm120kit fix --plan-out FILE"
+
+
 def save_plan(plan: Plan, path: str) -> None:
-    """Write ``plan`` as JSON.
+    """Write ``plan`` as JSON, sealed.
 
     Raises:
         Sm120kitError: the file cannot be written.
     """
     try:
         with open(path, "wb") as file:  # noqa: PTH123
-            file.write(msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n")
+            file.write(msgspec.json.format(msgspec.json.encode(sealed(plan)), indent=1) + b"\n")
     except OSError as error:
         raise Sm120kitError(f"{path} cannot be written: {error.strerror}", hint="Name another file") from error
+
+
+def sealed(plan: Plan) -> Plan:
+    """The plan with the seal that belongs to its content."""
+    return replace(plan, seal=hashlib.sha256(msgspec.json.encode(replace(plan, seal=""))).hexdigest())
 
 
 def load_plan(path: str, data_dir: DataDir, target_key: str, homes: Sequence[str]) -> Plan:
@@ -36,49 +45,67 @@ def load_plan(path: str, data_dir: DataDir, target_key: str, homes: Sequence[str
     Raises:
         Sm120kitError: it cannot be read, was altered, or was made for another target or data folder.
     """
-    try:
-        if os.path.getsize(path) > _LARGEST:
-            raise Sm120kitError(f"{path} is too large to be a plan", exit_code=TARGET_UNREADABLE)
-        with open(path, "rb") as file:  # noqa: PTH123
-            raw = file.read()
-        schema = msgspec.json.decode(raw, type=_Head).schema
-        if schema != SCHEMA:
-            raise Sm120kitError(
-                f"{path} is not a plan that this version reads: it says {schema or 'no schema'}, expected {SCHEMA}",
-                hint="Make a new plan: sm120kit fix --plan-out FILE",
-                exit_code=TARGET_UNREADABLE,
-            )
-        plan = msgspec.json.decode(raw, type=Plan)
-    except OSError as error:
-        raise Sm120kitError(f"{path} cannot be read: {error.strerror}", exit_code=TARGET_UNREADABLE) from error
-    except msgspec.MsgspecError as error:
-        raise Sm120kitError(
-            f"{path} is not a whole plan: {error}",
-            hint="Make a new plan: sm120kit fix --plan-out FILE",
-            exit_code=TARGET_UNREADABLE,
-        ) from error
+    plan = _read(path)
     if plan.target_key != target_key or plan.data_dir != data_dir.path:
         raise Sm120kitError(
             f"{path} was made for {plan.target} with the data folder {plan.data_dir}",
             hint="Name that target and --data-dir, or make a plan for this one: sm120kit fix --plan-out FILE",
             exit_code=USAGE,
         )
-    allowed = homes if plan.in_place else (data_dir.toolkits, data_dir.target(target_key))
-    for step in plan.steps:
-        place = os.path.normpath(step.action.path)
-        if place != step.action.path or not any(f"{place}/".startswith(f"{root}/") for root in allowed):
-            raise Sm120kitError(
-                f"{path} would write to {step.action.path}, where no repair of this target writes",
-                hint="Make a new plan: sm120kit fix --plan-out FILE",
-            )
-    for sha256, content in plan.contents.items():
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise Sm120kitError(
-                f"{path} was altered: one of the files it would write is not the one it names",
-                hint="Make a new plan: sm120kit fix --plan-out FILE",
-                exit_code=TARGET_UNREADABLE,
-            )
+    if strange := _stray(plan, data_dir, homes):
+        raise _refused(f"{path} would write to {strange}, where no repair of this target writes")
+    files = {step.action.sha256 for step in plan.steps if isinstance(step.action, WriteFile)}
+    whole = all(hashlib.sha256(content).hexdigest() == sha256 for sha256, content in plan.contents.items())
+    if sealed(plan) != plan or not whole or files - plan.contents.keys() or plan.switch_from > len(plan.steps):
+        raise _refused(f"{path} was altered since it was saved")
     return plan
+
+
+def _read(path: str) -> Plan:
+    try:
+        if os.path.getsize(path) > _LARGEST:
+            raise _refused(f"{path} is not a plan: it is too large for one")
+        with open(path, "rb") as file:  # noqa: PTH123
+            raw = file.read()
+        schema = msgspec.json.decode(raw, type=_Head).schema
+        if schema != PLAN_SCHEMA:
+            raise _refused(
+                f"{path} is not a plan that this version reads: it says {schema or 'no schema'}, expected {PLAN_SCHEMA}"
+            )
+        return msgspec.json.decode(raw, type=Plan)
+    except OSError as error:
+        raise Sm120kitError(f"{path} cannot be read: {error.strerror}", exit_code=TARGET_UNREADABLE) from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _refused(f"{path} is not a whole plan: {error}") from error
+
+
+def _stray(plan: Plan, data_dir: DataDir, homes: Sequence[str]) -> str:
+    """The first path of the plan that lies elsewhere than its repair may write, be it through a link; else empty."""
+    current = data_dir.current(plan.target_key)
+    roots = homes if plan.in_place else (data_dir.toolkits, data_dir.target(plan.target_key))
+    if plan.current not in ("", current):
+        return plan.current
+    if plan.view and os.path.dirname(plan.view) != data_dir.toolkits:
+        return plan.view
+    made: set[str] = set()
+    for step in plan.steps:
+        path = step.action.path
+        root = next((root for root in roots if f"{path}/".startswith(f"{root}/")), None)
+        if root is None or os.path.normpath(path) != path:
+            return path
+        folder = os.path.dirname(path)
+        real = os.path.realpath(root)
+        if path != root and folder not in made and not f"{os.path.realpath(folder)}/".startswith(f"{real}/"):
+            return path
+        if isinstance(step.action, MakeDirectory):
+            made.add(path)
+        elif any(f"{other.action.path}/".startswith(f"{path}/") for other in plan.steps if other is not step):
+            return path
+    return ""
+
+
+def _refused(message: str) -> Sm120kitError:
+    return Sm120kitError(message, hint=_AGAIN, exit_code=TARGET_UNREADABLE)
 
 
 class _Head(msgspec.Struct):

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from sm120kit.data_dir import DataDir
-from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
+from sm120kit.errors import FINDINGS, TARGET_UNREADABLE, Sm120kitError
 from sm120kit.repair.journal import Entry, begin, entries
 from sm120kit.repair.paths import describe, neighbour_of, perform, read_state, restore, sync_directory
 from sm120kit.repair.types import DirectoryState, FileState, MakeDirectory, Plan, Step, WriteFile
@@ -21,8 +21,8 @@ from sm120kit.repair.types import DirectoryState, FileState, MakeDirectory, Plan
 class Refused(Sm120kitError):  # noqa: N818 - what happened, in one word
     """The plan or the undo was refused before or during its work; everything done was taken back."""
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message, hint=hint, exit_code=TARGET_UNREADABLE)
+    def __init__(self, message: str, *, hint: str = "", exit_code: int = TARGET_UNREADABLE) -> None:
+        super().__init__(message, hint=hint, exit_code=exit_code)
 
 
 def apply_plan(
@@ -40,19 +40,22 @@ def apply_plan(
     ``at_end`` after the last step. Either answers with the reason to take all back, or with an empty string.
 
     Raises:
-        Refused: a path is not in the state that the plan was made for, the system refused a write, or a callback
-            gave a reason. All steps done so far were taken back.
+        Refused: a path is not in the state that the plan was made for or the system refused a write (exit code 4),
+            or a callback gave a reason (1). All steps done so far were taken back.
     """
     check_preconditions(plan.steps)
     try:
         entry = begin(data_dir, plan, started_at=started_at, command=command)
     except OSError as error:
         raise Refused(_system_says(error), hint="Nothing was changed") from error
+    useless = ""
     try:
-        reason = _do_steps(entry, plan.steps[: plan.switch_from], plan.contents) or before_switch()
-        if not reason:
-            reason = _do_steps(entry, plan.steps[plan.switch_from :], plan.contents) or at_end()
-        if not reason:
+        reason = _do_steps(entry, plan.steps[: plan.switch_from], plan.contents)
+        useless = "" if reason else before_switch()
+        if not reason and not useless:
+            reason = _do_steps(entry, plan.steps[plan.switch_from :], plan.contents)
+            useless = "" if reason else at_end()
+        if not reason and not useless:
             return entry.set_status("applied")
     except OSError as error:
         reason = _system_says(error)
@@ -60,7 +63,8 @@ def apply_plan(
         take_back(entry)
         raise
     left = take_back(entry)
-    raise Refused(reason, hint="Everything was taken back" + _but(left))
+    exit_code = FINDINGS if useless else TARGET_UNREADABLE
+    raise Refused(useless or reason, hint="Everything was taken back" + _but(left), exit_code=exit_code)
 
 
 def recover(data_dir: DataDir) -> list[str]:

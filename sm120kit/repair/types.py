@@ -13,7 +13,11 @@ import msgspec
 from sm120kit.diagnosis.types import Finding
 from sm120kit.proof.types import ProofReport
 
-SCHEMA = "sm120kit.repair/1"
+PLAN_SCHEMA = "sm120kit.repair-plan/1"
+RECORD_SCHEMA = "sm120kit.record/1"
+FIX_SCHEMA = "sm120kit.fix/1"
+HISTORY_SCHEMA = "sm120kit.history/1"
+TOOLKITS_SCHEMA = "sm120kit.toolkits/1"
 
 
 class Struct(msgspec.Struct, frozen=True):
@@ -129,7 +133,7 @@ class ManualStep(Struct, frozen=True):
 
 
 class Cured(Struct, frozen=True):
-    """A finding that the plan is to make go away."""
+    """A finding that the plan makes go away, or knows to leave."""
 
     check: str
     subject: str
@@ -137,7 +141,7 @@ class Cured(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """Everything one repair would do. ``steps`` run in order; those of ``phase_two`` on only after the proof.
+    """Everything one repair would do. ``steps`` run in order; those from ``switch_from`` on only after the proof.
 
     ``contents`` holds the bytes of every file to write, by SHA-256.
     """
@@ -155,9 +159,11 @@ class Plan(Struct, frozen=True):
     dependencies: tuple[Dependency, ...] = ()
     choices: tuple[Choice, ...] = ()
     cures: tuple[Cured, ...] = ()
+    leaves: tuple[Cured, ...] = ()
+    """What will still be found about the repaired toolkit."""
     manual: tuple[ManualStep, ...] = ()
     blocked: tuple[str, ...] = ()
-    """Why no coherent toolkit can be made of what is on disk: a sentence for each compiler looked at."""
+    """Why nothing can be done with what is on disk: a sentence for each compiler looked at."""
     packages: tuple[str, ...] = ()
     """Commands that would bring what is missing, when blocked."""
     current: str = ""
@@ -165,6 +171,8 @@ class Plan(Struct, frozen=True):
     view: str = ""
     """The toolkit view that the plan composes; empty for none."""
     in_place: bool = False
+    seal: str = ""
+    """Of a saved plan: SHA-256 over all else, so that a change is noticed. It keeps nobody from sealing anew."""
 
 
 Status = Literal["applying", "applied", "taking-back", "taken-back"]
@@ -189,6 +197,7 @@ class Record(Struct, frozen=True):
 class FixReport(Struct, frozen=True):
     """What ``fix`` shows: the plan, and what became of it when it was applied."""
 
+    schema: str
     plan: Plan
     before: tuple[Finding, ...]
     """Findings the plan was made from; empty for a saved plan."""
@@ -217,6 +226,13 @@ class HistoryLine(Struct, frozen=True):
     view: str = ""
 
 
+class History(Struct, frozen=True):
+    """All repairs in the journal, oldest first."""
+
+    schema: str
+    repairs: tuple[HistoryLine, ...]
+
+
 class ViewLine(Struct, frozen=True):
     """One toolkit view on disk."""
 
@@ -230,3 +246,12 @@ class ViewLine(Struct, frozen=True):
     records: tuple[int, ...]
     """Repairs in place that made it."""
     parts: dict[str, str] = {}
+    can_go: str = ""
+    """Why nothing would miss it, in words; empty where something can return to it."""
+
+
+class Toolkits(Struct, frozen=True):
+    """Toolkit views on disk; after ``--prune --apply`` those that were removed."""
+
+    schema: str
+    views: tuple[ViewLine, ...]

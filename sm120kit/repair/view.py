@@ -107,16 +107,21 @@ def manifest_of(
 
 
 def dependencies_of(made: Composition) -> Iterator[str]:
-    """Files whose change would make the view another one: each chosen part, and each CCCL's version header."""
+    """Files whose change would make the view another one: each chosen part, and the CCCL's version headers."""
     for located in (made.nvcc, made.cicc, made.crt, made.headers, made.libcudart):
         yield located.part.path
-    for tool in ("nvcc.profile", "ptxas", "fatbinary", "cudafe++"):
+    for tool in ("nvcc.profile", "ptxas", "fatbinary", "cudafe++", "nvlink"):
         part = made.nvcc.tree.part(tool)
         if part is not None:
             yield part.path
+    libdevice = made.cicc.tree.part("libdevice")
+    if libdevice is not None:
+        yield libdevice.path
     yield made.cuda_h
     yield f"{made.cccl.nv}/target"
     yield f"{made.cccl.cuda}/std/__cccl/version.h"
+    yield f"{made.cccl.cub}/version.cuh"
+    yield f"{made.cccl.thrust}/version.h"
 
 
 def _include(made: Composition, names: Names, link: Callable[[str, str, str], None]) -> None:
@@ -124,7 +129,7 @@ def _include(made: Composition, names: Names, link: Callable[[str, str, str], No
     folders = [folder, *(f for f in map(_include_dir, made.trees) if f != folder)]
     for name, source in made.cccl.folders.items():
         link(f"include/cccl/{name}", source, f"CCCL {made.cccl.version} of {made.cccl.origin}")
-    if _profile_searches_cccl(made.nvcc.tree):
+    if searches_cccl(made.nvcc.tree):
         link("include/nv", "cccl/nv", "for compilers that search include alone")
     else:
         for name in CCCL_NAMES:
@@ -167,7 +172,8 @@ def _library_dir(tree: Toolkit) -> str:
     return posixpath.dirname(part.path) if part else ""
 
 
-def _profile_searches_cccl(tree: Toolkit) -> bool:
+def searches_cccl(tree: Toolkit) -> bool:
+    """Whether this compiler looks into include/cccl, as those from 13.0 on do."""
     return any(folder.endswith("/cccl") for folder in tree.include_dirs)
 
 

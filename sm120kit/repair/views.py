@@ -24,22 +24,15 @@ def list_views(data_dir: DataDir) -> tuple[ViewLine, ...]:
     return tuple(sorted(lines, key=lambda line: (not line.live_for, line.path)))
 
 
-def prunable(line: ViewLine) -> str:
-    """Why a view can go, as words; empty where something can still return to it."""
-    if line.target_gone:
-        return "its target is gone"
-    return "" if line.live_for or line.records else "nothing leads to it, and no repair can return to it"
-
-
 def prune(data_dir: DataDir) -> tuple[ViewLine, ...]:
-    """Remove what :func:`prunable` names; the caller holds the lock and has recovered.
+    """Remove the views that nothing would miss; the caller holds the lock and has recovered.
 
     Repairs of a target that is gone are taken back, newest first, which removes their views.
 
     Raises:
         Refused: one of their paths was changed since.
     """
-    going = tuple(line for line in list_views(data_dir) if prunable(line))
+    going = tuple(line for line in list_views(data_dir) if line.can_go)
     for entry in reversed(entries(data_dir)):
         if entry.status == "applied" and any(entry.record.view == line.path for line in going if line.target_gone):
             undo(entry)
@@ -59,16 +52,21 @@ def prune(data_dir: DataDir) -> tuple[ViewLine, ...]:
 def _line(path: str, live: dict[str, list[str]], history: Sequence[Entry]) -> ViewLine:
     manifest = read_manifest(path)
     target = manifest.value.target if isinstance(manifest, Known) else ""
+    target_gone = bool(target) and not os.path.isdir(target)
+    live_for = tuple(live.get(os.path.realpath(path), ()))
+    records = tuple(
+        entry.record.number for entry in history if entry.status != "taken-back" and entry.record.view == path
+    )
+    can_go = "" if live_for or records else "nothing leads to it, and no repair can return to it"
     return ViewLine(
         path=path,
         release=manifest.value.release if isinstance(manifest, Known) else "",
         target=target,
-        target_gone=bool(target) and not os.path.isdir(target),
-        live_for=tuple(live.get(os.path.realpath(path), ())),
-        records=tuple(
-            entry.record.number for entry in history if entry.status == "applied" and entry.record.view == path
-        ),
+        target_gone=target_gone,
+        live_for=live_for,
+        records=records,
         parts=manifest.value.parts if isinstance(manifest, Known) else {},
+        can_go="its target is gone" if target_gone else can_go,
     )
 
 

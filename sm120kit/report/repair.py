@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import shlex
 from collections.abc import Sequence
 
 from sm120kit.diagnosis.types import Severity
@@ -22,7 +23,7 @@ def render_fix(report: FixReport, *, width: int, colour: bool) -> str:
     if plan.blocked:
         _blocked(lines, plan)
     elif plan.steps:
-        _plan(lines, plan)
+        _plan(lines, plan, whole=not report.applied)
     if report.applied:
         _applied(lines, report)
     _by_hand(lines, plan)
@@ -31,12 +32,14 @@ def render_fix(report: FixReport, *, width: int, colour: bool) -> str:
     return lines.render(colour=colour)
 
 
-def _plan(lines: Lines, plan: Plan) -> None:
+def _plan(lines: Lines, plan: Plan, *, whole: bool) -> None:
     _title(lines, "Goes away")
     lines.table([Row(cure.check, cure.message) for cure in plan.cures], indent=2)
     if plan.choices:
         _title(lines, "The toolkit view is made of")
         lines.table([Row(choice.part, choice.source, choice.why) for choice in plan.choices], indent=2)
+    if not whole:
+        return
     _title(lines, f"Actions ({len(plan.steps)})")
     base = "" if plan.in_place else plan.data_dir
     if base:
@@ -77,11 +80,11 @@ def _words(step: Step) -> str:
 
 
 def _blocked(lines: Lines, plan: Plan) -> None:
-    _title(lines, "No whole toolkit can be made of what is on disk")
+    _title(lines, "Why nothing can be done with what is on disk")
     for reason in plan.blocked:
         lines.prose(reason, indent=4, label="  - ")
     if plan.packages:
-        _title(lines, "These packages complete one; then run this again")
+        _title(lines, "Installed into this target, these packages complete one; then run this again")
         for package in plan.packages:
             lines.raw(package, 4, "cyan")
 
@@ -119,21 +122,32 @@ def _by_hand(lines: Lines, plan: Plan) -> None:
 
 def _closing(lines: Lines, report: FixReport) -> None:
     plan = report.plan
+    source = f". {shlex.quote(report.env_script)}"
     if report.applied:
         proved = f" {verdict(report.proof)}" if report.proof else ""
         lines.prose(f"Repaired, as number {report.applied}.{proved}", style="bold green")
         if not plan.in_place:
-            lines.table([Row(f". {report.env_script}", "makes a shell use it")], indent=2)
-        lines.table([Row(f"sm120kit undo {report.applied}", "takes it back, path by path")], indent=2)
+            _command(lines, "A shell uses it once it has sourced", source)
+        _command(lines, "This takes it back, path by path", f"sm120kit undo {report.applied}")
     elif plan.blocked:
-        lines.prose("Nothing was written: packages are needed first.", style="bold red")
+        lines.prose("Nothing was written.", style="bold red")
     elif plan.steps:
         lines.prose("Nothing was written. This is the plan.", style="bold")
-        lines.table([Row("sm120kit fix --apply", "carries it out, proves it, or takes it back")], indent=2)
+        way = " --in-place" if plan.in_place else ""
+        _command(lines, "With the same options, this carries it out, proves it, or takes it back",
+                 f"sm120kit fix --apply{way}")  # fmt: skip
+    elif any(finding.severity is Severity.ERROR for finding in report.before):
+        lines.prose("Nothing here can be repaired without you: see above.", style="bold red")
     else:
         lines.prose("Nothing to repair.", style="bold green")
         if report.env_script:
-            lines.table([Row(f". {report.env_script}", "makes a shell use the repair that is in place")], indent=2)
+            _command(lines, "A shell uses the repair that is in place once it has sourced", source)
+
+
+def _command(lines: Lines, text: str, command: str) -> None:
+    """A command on a line of its own, never broken, to be copied."""
+    lines.prose(f"{text}:", indent=2)
+    lines.raw(command, 4, "cyan")
 
 
 def _title(lines: Lines, text: str) -> None:

@@ -6,8 +6,24 @@ from typing import Any
 
 import msgspec
 
+from sm120kit.capacity.types import SCHEMA as CAPACITY_PLAN_SCHEMA
+from sm120kit.capacity.types import Plan as CapacityPlan
+from sm120kit.diagnosis.logs.types import SCHEMA as WHY_SCHEMA
+from sm120kit.diagnosis.logs.types import Why
+from sm120kit.diagnosis.proofs import SCHEMA as PROOF_SCHEMA
+from sm120kit.diagnosis.proofs import ProofReport
 from sm120kit.diagnosis.types import COMPARISON_SCHEMA, Comparison, Report
 from sm120kit.diagnosis.types import SCHEMA as REPORT_SCHEMA
+from sm120kit.repair.types import (
+    FIX_SCHEMA,
+    HISTORY_SCHEMA,
+    PLAN_SCHEMA,
+    TOOLKITS_SCHEMA,
+    FixReport,
+    History,
+    Plan,
+    Toolkits,
+)
 from sm120kit.snapshot.types import SCHEMA as SNAPSHOT_SCHEMA
 from sm120kit.snapshot.types import Snapshot
 
@@ -15,6 +31,13 @@ DOCUMENTS: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "report": (REPORT_SCHEMA, Report),
     "snapshot": (SNAPSHOT_SCHEMA, Snapshot),
     "comparison": (COMPARISON_SCHEMA, Comparison),
+    "why": (WHY_SCHEMA, Why),
+    "plan": (CAPACITY_PLAN_SCHEMA, CapacityPlan),
+    "proof": (PROOF_SCHEMA, ProofReport),
+    "repair-plan": (PLAN_SCHEMA, Plan),
+    "fix": (FIX_SCHEMA, FixReport),
+    "history": (HISTORY_SCHEMA, History),
+    "toolkits": (TOOLKITS_SCHEMA, Toolkits),
 }
 """Name of each document, the value of its ``schema`` field, and its type."""
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sm120kit.repair.types import ViewLine
 from sm120kit.report.lines import Lines, Row
 
 
-def render_views(
-    views: Sequence[ViewLine], reasons: Mapping[str, str], *, removed: bool, width: int, colour: bool
-) -> str:
-    """One paragraph for each view; ``reasons`` says why one can go."""
+def render_views(views: Sequence[ViewLine], *, removed: bool, width: int, colour: bool) -> str:
+    """One paragraph for each view."""
     lines = Lines(width)
     if not views:
         lines.prose("Nothing to remove." if removed else "No toolkit view.")
@@ -24,7 +22,7 @@ def render_views(
         if view.records:
             rows.append(Row("made by", "repair " + ", ".join(map(str, view.records))))
         rows += [Row(part, source) for part, source in view.parts.items()]
-        if reason := reasons.get(view.path):
-            rows.append(Row("removed" if removed else "can be removed", reason))
+        if view.can_go:
+            rows.append(Row("removed" if removed else "can be removed", view.can_go))
         lines.table(rows, indent=2)
     return lines.render(colour=colour)

@@ -27,6 +27,7 @@ from sm120kit.snapshot.mounts import slow_mounts
 from sm120kit.snapshot.nvcc_on_path import read_nvcc_on_path
 from sm120kit.snapshot.records import Distributions, RecordIndex
 from sm120kit.snapshot.runner import end_all
+from sm120kit.snapshot.sglang_pins import read_sglang_pins
 from sm120kit.snapshot.shared_objects import read_shared_objects
 from sm120kit.snapshot.target import ResolvedTarget, TargetOptions, resolve_target
 from sm120kit.snapshot.toolkits import read_toolkits
@@ -109,6 +110,7 @@ def _take(options: TargetOptions, mountinfo: str, slow: tuple[Mount, ...], reade
         build_tools=read_build_tools(context, resolved.interpreter),
         build_locks=read_build_locks(context, distributions),
         built_modules=read_built_modules(context, distributions),
+        sglang_requires=read_sglang_pins(context, distributions),
     )
 
 

@@ -26,7 +26,7 @@ class _Entry(NamedTuple):
 _IGNORED = frozenset(
     {
         "schema", "tool_version", "taken_at", "memory_available", "memory_free",
-        "why", "rule", "output", "command", "profile",
+        "why", "rule", "output", "command", "profile", "age_s", "modified", "holders", "older", "undefined",
     }
 )  # fmt: skip
 """Fields that differ between two looks at the same thing: measures, wordings, and what other fields tell better."""
@@ -42,6 +42,12 @@ _LISTS = {
     "gpus": ("GPU", ("index",)),
     "lost_gpus": ("lost GPU", ("index",)),
     "slow_mounts": ("slow mount", ("path",)),
+    "pci_paths": ("PCI path of", ("address",)),
+    "shared_objects": ("library", ("path",)),
+    "shared_files": ("file of two wheels", ("path",)),
+    "shadows": ("library before the wheels'", ("path",)),
+    "build_locks": ("lock", ("path",)),
+    "built_modules": ("modules in", ("folder", "cuda_home")),
 }
 """What an item of a list is called, and by which of its fields items are told apart."""
 

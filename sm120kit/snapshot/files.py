@@ -215,6 +215,8 @@ def _read_pieces(path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
     descriptor = _open_regular(path)
     try:
         return [os.pread(descriptor, size, offset) for offset, size in ranges]
+    except OverflowError as error:
+        raise OSError(errno.EINVAL, "no file reaches that far", path) from error
     finally:
         os.close(descriptor)
 

@@ -19,6 +19,9 @@ from sm120kit.snapshot.types import Interpreter
 COMMON_HOMES = ("/venv", "/.venv", "/app/.venv", "/app/venv", "/root/.venv", "/workspace/.venv")
 """Where images put a virtual environment when no variable names it; every folder of /opt is looked at too."""
 
+_MOST_NESTED = 8
+"""Environments made from environments that are followed to the Python below."""
+
 _VERSIONED = re.compile(r"python(\d+\.\d+)t?")
 _SITE_FOLDER = re.compile(
     r"(?P<prefix>/.*?)?/lib(?:64)?/python(?P<version>\d+\.\d+|3)t?/(?:site|dist)-packages", re.DOTALL
@@ -130,14 +133,28 @@ def _describe(files: Files, prefix: str, version: str, site_packages: tuple[str,
 
 def _pyvenv(files: Files, prefix: str) -> tuple[str, bool]:
     """The prefix that a virtual environment was made from (else its own), and whether it sees those packages."""
+    keys = _pyvenv_keys(files, prefix)
+    base = _made_from(keys, prefix)
+    for _ in range(_MOST_NESTED):
+        # Python 3.10 and older write down the environment they were run from, whatever that was made from itself.
+        above = _made_from(_pyvenv_keys(files, base), base)
+        if above == base:
+            break
+        base = above
+    return base, keys.get("include-system-site-packages", "").lower() == "true"
+
+
+def _pyvenv_keys(files: Files, prefix: str) -> dict[str, str]:
     try:
         text = files.text(f"{prefix}/pyvenv.cfg")
     except OSError:
-        return prefix, False
-    keys = {key.strip().lower(): value.strip() for key, _, value in (line.partition("=") for line in text.splitlines())}
+        return {}
+    return {key.strip().lower(): value.strip() for key, _, value in (line.partition("=") for line in text.splitlines())}
+
+
+def _made_from(keys: Mapping[str, str], prefix: str) -> str:
     home = posixpath.normpath(keys.get("home", ""))
-    base = posixpath.dirname(home) if home.startswith("/") else prefix
-    return base.rstrip("/"), keys.get("include-system-site-packages", "").lower() == "true"
+    return posixpath.dirname(home).rstrip("/") if home.startswith("/") else prefix
 
 
 def _default_version(files: Files, prefix: str) -> str:

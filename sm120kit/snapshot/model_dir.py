@@ -6,7 +6,7 @@ import posixpath
 
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
-from sm120kit.snapshot.model_facts import ModelFacts, NotAModel, parse_model_config
+from sm120kit.snapshot.model_facts import ModelConfigError, ModelFacts, parse_model_config
 
 _CONFIG_LIMIT = 4 << 20
 """Bytes. The largest known configurations have some hundred KiB."""
@@ -23,7 +23,7 @@ def read_model(files: Files, path: str) -> Fact[ModelFacts]:
         return Unknown(f"{config} is larger than {_CONFIG_LIMIT >> 20} MiB: that is no model configuration")
     try:
         return Known(parse_model_config(text, config, _quantisation(files, config)), Source("file", config))
-    except NotAModel as error:
+    except ModelConfigError as error:
         return Unknown(str(error))
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-import msgspec
-
 from sm120kit.snapshot.types import Struct
 
 AttentionKind = Literal["mha", "mla"]
@@ -82,6 +80,8 @@ class ModelFacts(Struct, frozen=True):
     experts_per_token: int = 0
     shared_experts: int = 0
     moe_intermediate_size: int = 0
+    draft_layers: int = 0
+    """Layers for drafting that the checkpoint brings along, where the configuration counts them as SGLang does."""
 
     @property
     def hybrid_gdn(self) -> bool:
@@ -94,7 +94,7 @@ class ModelFacts(Struct, frozen=True):
         return self.quantisation.weights if self.quantisation else self.dtype
 
 
-class NotAModel(ValueError):
+class ModelConfigError(ValueError):
     """The text is no model configuration; the message says why."""
 
 
@@ -105,7 +105,7 @@ def parse_model_config(text: bytes | str, path: str, quantisation: bytes | str =
     config.json itself says nothing of how the weights are stored, as in SGLang.
 
     Raises:
-        NotAModel: it is no JSON object, or names no architecture.
+        ModelConfigError: it is no JSON object, or names no architecture.
     """
     raw = _object(text, path)
     if quantisation and not raw.get("quantization_config"):
@@ -114,17 +114,19 @@ def parse_model_config(text: bytes | str, path: str, quantisation: bytes | str =
             raw["quantization_config"] = {**inner, "quant_method": "modelopt"}
     architectures = raw.get("architectures")
     if not isinstance(architectures, list) or not architectures or not isinstance(architectures[0], str):
-        raise NotAModel(f"{path} names no architecture")
+        raise ModelConfigError(f"{path} names no architecture")
     return _facts(raw, architectures[0], path)
 
 
 def _object(text: bytes | str, path: str) -> dict[str, Any]:
+    import json  # not msgspec: Mamba's configurations hold Infinity, which only this reader takes
+
     try:
-        raw = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise NotAModel(f"{path} is no JSON: {error}") from error
+        raw = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ModelConfigError(f"{path} is no JSON: {error}") from error
     if not isinstance(raw, dict):
-        raise NotAModel(f"{path} is JSON, but no model configuration")
+        raise ModelConfigError(f"{path} is JSON, but no model configuration")
     return raw
 
 
@@ -166,6 +168,7 @@ def _facts(raw: Mapping[str, Any], architecture: str, path: str) -> ModelFacts:
         experts_per_token=config.count("num_experts_per_tok", "experts_per_token", "moe_topk", "num_experts_per_token"),
         shared_experts=config.count("n_shared_experts", "num_shared_experts"),
         moe_intermediate_size=config.count("moe_intermediate_size"),
+        draft_layers=config.count("num_nextn_predict_layers"),
     )
 
 

@@ -18,6 +18,7 @@ from sm120kit.snapshot.nvcc_profile import SearchPaths
 from sm120kit.snapshot.records import Distributions, RecordIndex
 from sm120kit.snapshot.toolkit_homes import CU12_FOLDERS, Tree, find_trees
 from sm120kit.snapshot.toolkit_parts import Places, ask_architectures, find_parts, read_part
+from sm120kit.snapshot.live_view import MANIFEST as VIEW_MANIFEST
 from sm120kit.snapshot.types import DEVELOPMENT_HEADERS, PART_NAMES, Layout, Part, Toolkit
 
 _PROFILE_LIMIT = 64 << 10
@@ -163,6 +164,8 @@ def _places(files: Files, base: str, paths: SearchPaths) -> Places:
 
 def _layout(files: Files, tree: Tree) -> Layout:
     root = tree.root
+    if files.is_file(f"{root}/{VIEW_MANIFEST}"):
+        return "view"
     parent, name = posixpath.split(root)
     if posixpath.basename(parent) == "nvidia" and re.fullmatch(r"cu1[3-9]|cu[2-9]\d", name):
         return "wheel-cu13"

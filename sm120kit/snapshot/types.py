@@ -528,6 +528,8 @@ class Snapshot(Struct, frozen=True):
     build_tools: BuildTools = BuildTools()
     build_locks: tuple[BuildLock, ...] = ()
     built_modules: tuple[BuiltModules, ...] = ()
+    sglang_requires: Fact[tuple[str, ...]] = Unknown("the metadata of sglang was not looked at")
+    """Requires-Dist lines of the installed SGLang that pin a version and belong to no extra, as written."""
 
 
 class Change(Struct, frozen=True):

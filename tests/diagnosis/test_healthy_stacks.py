@@ -33,6 +33,7 @@ from tests.builders import (
     torch_build,
     torch_extensions,
 )
+from tests.diagnosis.pin_sets import DUE_WARNINGS, SERVERS
 
 CHECKS = tuple(read_catalogue().checks.values())
 
@@ -93,7 +94,7 @@ STACKS: dict[str, Snapshot] = {
     "torch alone": snapshot(toolkits=(RUNTIME,), consumers=(torch_extensions(home=None),), link_probes=()),
     "a whole toolkit of wheels, taken by everything": snapshot(
         consumers=(flashinfer(), sglang(), torch_extensions()),
-        distributions=wheels(torch="2.14.1", flashinfer_python="0.7.2.post1", sglang="0.5.23"),
+        distributions=wheels(torch="2.14.1", flashinfer_python="0.7.2.post1", sglang="0.5.23", sglang_kernel="0.4.10"),
     ),
     "a whole toolkit named": named(),
     "system 12.8 beside a torch for 12.8": snapshot(
@@ -108,7 +109,7 @@ STACKS: dict[str, Snapshot] = {
     ),
     "system 13.2 beside torch's runtime 13.0": snapshot(
         toolkits=(system_toolkit(SYSTEM_132, "13.2", cccl="3.2.0"), RUNTIME),
-        distributions=wheels(torch="2.14.1", flashinfer_python="0.7.2.post1", sglang="0.5.23"),
+        distributions=wheels(torch="2.14.1", flashinfer_python="0.7.2.post1", sglang="0.5.23", sglang_kernel="0.4.10"),
         consumers=(flashinfer(home=SYSTEM_132), sglang(home=SYSTEM_132), torch_extensions(home=SYSTEM_132)),
         link_probes=(probe(SYSTEM_132), probe(CU13, ("cudart", "cuda"))),
         environment={"CUDA_HOME": SYSTEM_132},
@@ -125,7 +126,7 @@ STACKS: dict[str, Snapshot] = {
         host=host(architecture=known("aarch64"), pci_gpus=known(("000f:01:00.0 10de:2e12",))),
         driver=driver("580.142", "13.0", gpus=(SPARK,)),
         torch=torch_build("2.14.1+cu130", "13.0"),
-        distributions=wheels(torch="2.14.1", flashinfer_python="0.7.2.post1", sglang="0.5.23"),
+        distributions=wheels(torch="2.14.1", flashinfer_python="0.7.2.post1", sglang="0.5.23", sglang_kernel="0.4.10"),
         toolkits=(SBSA,),
         consumers=(flashinfer(home=SYSTEM), sglang(home=SYSTEM), torch_extensions(home=SYSTEM)),
         link_probes=(probe(SYSTEM),),
@@ -239,9 +240,23 @@ def test_an_image_that_is_whole_but_for_the_driver_has_no_error() -> None:
     ]
 
 
-def test_all_checks_of_the_catalogue_were_asked() -> None:
-    results = run_checks(CHECKS, Case(STACKS["a whole toolkit of wheels, taken by everything"]))
-    outcomes = {result.check: result.outcome for result in results}
-    assert len(outcomes) == len(CHECKS)
-    looked = [check for check, outcome in outcomes.items() if outcome is Outcome.OK]
-    assert len(looked) >= len(CHECKS) - 6, f"too few checks looked at a whole stack: {outcomes}"
+@pytest.mark.parametrize("name", SERVERS)
+def test_a_whole_server_has_no_finding_but_those_that_are_due(name: str) -> None:
+    found = bad_findings(SERVERS[name])
+    assert all(each.severity is Severity.WARNING for each in found), found
+    assert [(each.check, each.subject) for each in found] == DUE_WARNINGS.get(name, [])
+
+
+NEEDS_MORE = {"toolkit.proof-failed"}
+"""Checks of something that no plain look gives: a proof that was run."""
+
+
+def test_every_check_looked_at_some_healthy_stack() -> None:
+    looked, asked = set(), set()
+    for made in (*STACKS.values(), *SERVERS.values()):
+        for result in run_checks(CHECKS, Case(made)):
+            asked.add(result.check)
+            if result.outcome in (Outcome.OK, Outcome.FOUND):
+                looked.add(result.check)
+    assert asked == {check.id for check in CHECKS}
+    assert asked - looked <= NEEDS_MORE | {check for check in asked if check in OF_LAUNCH_LINES}

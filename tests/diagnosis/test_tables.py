@@ -6,25 +6,48 @@ import pytest
 
 from sm120kit.data import data_dir
 from sm120kit.diagnosis.architectures import Architecture, release_supports, targets_in
+from sm120kit.diagnosis.asked import KnownVersion
+from sm120kit.diagnosis.attention import BackendRow, DefaultRow, HybridRow
 from sm120kit.diagnosis.cccl import CcclFeature
 from sm120kit.diagnosis.development_headers import DevelopmentHeader, ModuleHeaders
 from sm120kit.diagnosis.drivers import OldestDriver
+from sm120kit.diagnosis.flashinfer import FlashinferRule
 from sm120kit.diagnosis.gpus import GpuModel
+from sm120kit.diagnosis.kernels import KernelChoice, MoeBlock, SharedMemory, TunedMoe
 from sm120kit.diagnosis.parts import ToolkitPart
+from sm120kit.diagnosis.pins import Minimum
 from sm120kit.diagnosis.releases import Release
 from sm120kit.diagnosis.remedies import ToolkitRelease
 from sm120kit.diagnosis.tables import Row, read_table
 from sm120kit.diagnosis.torch_wheels import TorchWheel
+from sm120kit.diagnosis.triton import TritonPtxas
+from sm120kit.diagnosis.wheels import KernelWheel, KnownBad, RenamedPackage, SglangKernel, WheelLibrary
+from sm120kit.engines.sglang.flags import Rename
 from sm120kit.environment.architectures import CompileTarget
-from sm120kit.environment.ptxas import TritonPtxas
 from sm120kit.snapshot.types import PART_NAMES
 
 TABLES: dict[str, type[Row]] = {
     "architectures": Architecture,
+    "shared_memory": SharedMemory,
+    "sglang_versions": KnownVersion,
+    "sglang_renames": Rename,
+    "sglang_minimums": Minimum,
+    "moe_tuned": TunedMoe,
+    "moe_blocks": MoeBlock,
+    "kernel_choices": KernelChoice,
+    "hybrid_backends": HybridRow,
+    "attention_defaults": DefaultRow,
+    "attention_backends": BackendRow,
     "cccl_features": CcclFeature,
     "compile_targets": CompileTarget,
     "development_headers": DevelopmentHeader,
     "drivers": OldestDriver,
+    "flashinfer_rules": FlashinferRule,
+    "kernel_wheels": KernelWheel,
+    "known_bad": KnownBad,
+    "renamed_packages": RenamedPackage,
+    "sglang_kernels": SglangKernel,
+    "wheel_libraries": WheelLibrary,
     "gpus": GpuModel,
     "module_headers": ModuleHeaders,
     "toolkit_parts": ToolkitPart,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given, settings
@@ -152,18 +153,18 @@ def test_every_version_follows_the_one_before() -> None:
     assert seen_in("--model-path") == versions()
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     pass
 
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise Stopped(message)
+        raise StoppedError(message)
 
 
 def argparse_of(version: str) -> Parser:
     """A real parser made from the table, as the wheel makes it from its own code."""
-    types = {"int": int, "float": float, "loads": json.loads}
+    types: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "loads": json.loads}
     parser = Parser(add_help=False)
     rows: dict[int, Flag] = {id(flag): flag for flag in flag_table(version).flags.values()}
     for flag in rows.values():
@@ -206,7 +207,7 @@ def test_we_stop_where_argparse_stops_and_read_what_it_reads(words: list[str], v
     found = read_launch_line(["--port", "1", *words], version)
     try:
         expected, rest = PARSERS[version].parse_known_args(["--port", "1", *words])
-    except Stopped:
+    except StoppedError:
         assert found.problems
         return
     if rest:

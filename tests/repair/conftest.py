@@ -1,10 +1,8 @@
-"""A small plan over a folder, and pictures of folders to compare."""
+"""A small plan over a folder."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import pytest
 from sm120kit.data_dir import DataDir
 from sm120kit.repair.paths import read_state
 from sm120kit.repair.types import (
-    SCHEMA,
+    PLAN_SCHEMA,
     Action,
     MakeDirectory,
     MakeLink,
@@ -22,23 +20,6 @@ from sm120kit.repair.types import (
     SwitchLink,
     WriteFile,
 )
-
-Picture = dict[str, tuple[object, ...]]
-
-
-def picture(folder: Path) -> Picture:
-    """Every path below ``folder``: its type, mode, link target and bytes."""
-    found: Picture = {}
-    for path in sorted(folder.rglob("*")):
-        status = path.lstat()
-        kind = stat.S_IFMT(status.st_mode)
-        if path.is_symlink():
-            found[str(path.relative_to(folder))] = (kind, os.readlink(path))
-        elif path.is_dir():
-            found[str(path.relative_to(folder))] = (kind, stat.S_IMODE(status.st_mode))
-        else:
-            found[str(path.relative_to(folder))] = (kind, stat.S_IMODE(status.st_mode), path.read_bytes())
-    return found
 
 
 @pytest.fixture
@@ -80,7 +61,7 @@ def make_plan(data_dir: DataDir) -> Callable[[Path], Plan]:
             SwitchLink(str(folder / "target" / "first"), "new-view"),
         ]
         return Plan(
-            schema=SCHEMA,
+            schema=PLAN_SCHEMA,
             tool_version="0",
             target="a workshop",
             target_key="workshop",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,14 +17,10 @@ from sm120kit.repair.journal import Entry, entries
 from sm120kit.repair.lock import locked
 from sm120kit.repair.transaction import Refused, apply_plan, recover, undo
 from sm120kit.repair.types import Plan
-from tests.repair.conftest import picture
+from tests.kills import every_kill, killed_at
+from tests.pictures import picture
 
 MakePlan = Callable[[Path], Plan]
-
-WRITES = (
-    "mkdir", "chmod", "symlink", "replace", "rename", "link", "unlink", "rmdir", "write", "fchmod", "fsync", "open",
-    "ftruncate", "pwrite",
-)  # fmt: skip
 
 
 def apply(data_dir: DataDir, plan: Plan) -> Entry:
@@ -106,45 +102,10 @@ def _refusal(work: Callable[[], object]) -> str | None:
     return None
 
 
-def _killed_at(count: int, work: Callable[[], object]) -> bool:
-    """Do ``work`` in a child that is killed before its ``count``-th write; False when it came to its end."""
-    child = os.fork()
-    if child == 0:
-        made = 0
-
-        def counting(real: Callable[..., object]) -> Callable[..., object]:
-            def write(*arguments: object, **named: object) -> object:
-                nonlocal made
-                made += 1
-                if made == count:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return real(*arguments, **named)
-
-            return write
-
-        for name in WRITES:
-            setattr(os, name, counting(getattr(os, name)))
-        try:
-            work()
-        finally:
-            os._exit(0)
-    _, status = os.waitpid(child, 0)
-    return os.WIFSIGNALED(status)
-
-
-def _every_kill(work: Callable[[], object]) -> Iterator[int]:
-    """Yield after each kill, once for every write that ``work`` makes."""
-    count = 1
-    while _killed_at(count, work):
-        yield count
-        count += 1
-    assert count > 20, "hardly a write was seen: the counting is broken"
-
-
 def test_killed_at_every_write_of_apply(data_dir: DataDir, workshop: Path, make_plan: MakePlan) -> None:
     before = picture(workshop)
     plan = make_plan(workshop)
-    for _ in _every_kill(lambda: apply(data_dir, plan)):
+    for _ in every_kill(lambda: apply(data_dir, plan)):
         with locked(data_dir):
             recover(data_dir)
         if entries(data_dir) and entries(data_dir)[-1].status == "applied":
@@ -157,7 +118,7 @@ def test_killed_at_every_write_of_undo(data_dir: DataDir, workshop: Path, make_p
     before = picture(workshop)
     apply(data_dir, make_plan(workshop))
     after = picture(workshop)
-    for _ in _every_kill(lambda: take_back_last(data_dir)):
+    for _ in every_kill(lambda: take_back_last(data_dir)):
         with locked(data_dir):
             recover(data_dir)
         status = entries(data_dir)[-1].status
@@ -175,9 +136,9 @@ def test_killed_while_recovering(data_dir: DataDir, workshop: Path, make_plan: M
         with locked(data_dir):
             recover(data_dir)
 
-    assert _killed_at(90, lambda: apply(data_dir, plan))
+    assert killed_at(90, lambda: apply(data_dir, plan))
     assert picture(workshop) != before
-    for _ in _every_kill(recover_locked):
+    for _ in every_kill(recover_locked):
         pass
     recover_locked()
     assert picture(workshop) == before
@@ -211,7 +172,7 @@ def test_a_refused_write_at_any_step_takes_all_back(
         with monkeypatch.context() as patch:
             for name in ("mkdir", "symlink", "replace", "link", "write"):
                 patch.setattr(os, name, failing_at(getattr(os, name)))
-            refusal = _refusal(lambda plan=plan: apply(data_dir, plan))
+            refusal = _refusal(partial(apply, data_dir, plan))
         if refusal is None:
             break
         assert os.strerror(error) in refusal
@@ -249,6 +210,6 @@ def test_two_at_once_one_is_refused(data_dir: DataDir, workshop: Path, make_plan
 
 def test_a_damaged_record_is_named(data_dir: DataDir, workshop: Path, make_plan: MakePlan) -> None:
     entry = apply(data_dir, make_plan(workshop))
-    (Path(entry.folder) / "record.json").write_bytes(b'{"schema": "sm120kit.repair/1"')
+    (Path(entry.folder) / "record.json").write_bytes(b'{"schema": "sm120kit.record/1"')
     with pytest.raises(Sm120kitError, match=r"journal record .*0001 cannot be read"):
         entries(data_dir)

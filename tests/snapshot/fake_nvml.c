@@ -9,6 +9,7 @@
  *   system driver  580.95.05                            any memory  TOTAL_MIB FREE_MIB
  *   system cuda    13000                                any mig     0 | 1
  *   system count   8                                    any handle  ok | !N
+ *                                                       any nvlink  COUNT of links that are up | !N
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -129,6 +130,12 @@ int nvmlDeviceGetPciInfo_v3(Device *gpu, Pci *out) {
     memset(out, 0, sizeof *out);
     snprintf(out->bus_id, sizeof out->bus_id, "00000000:%02X:00.0", 1 + 16 * gpu->index);
     return SUCCESS;
+}
+
+int nvmlDeviceGetNvLinkState(Device *gpu, unsigned link, int *active) {
+    int up = 0, error = number(gpu->index, "nvlink", "!3", &up);
+    *active = (int)link < up;
+    return error;
 }
 
 int nvmlDeviceGetMigMode(Device *gpu, unsigned *current, unsigned *pending) {

@@ -62,6 +62,14 @@ def test_eight_healthy_cards(nvml_folder: Path) -> None:
     assert driver.lost_gpus == ()
 
 
+def test_nvlink(nvml_folder: Path) -> None:
+    assert {value(gpu.nvlinks) for gpu in gpus(ask(nvml_folder))} == {0}, "NVML: not supported, so there is none"
+    assert value(gpus(ask(nvml_folder, "any nvlink 18\n"))[0].nvlinks) == 18
+    sick = gpus(ask(nvml_folder, "1 nvlink !999\n"))[1].nvlinks
+    assert isinstance(sick, Unknown)
+    assert "NVML_ERROR_UNKNOWN" in sick.reason
+
+
 def test_a_lost_card_is_named_and_the_others_are_listed(nvml_folder: Path) -> None:
     driver = ask(nvml_folder, "5 handle !15\n6 cc !15\n")
     assert [gpu.index for gpu in gpus(driver)] == [0, 1, 2, 3, 4, 7]
@@ -225,3 +233,15 @@ def wait_until(condition: Callable[[], bool], limit_s: float = 10.0) -> bool:
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
     return condition()
+
+
+def test_whether_the_loaders_cache_lists_libcuda(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/libcuda.so.1").touch()
+    (tmp_path / "etc/ld.so.cache").write_bytes(b"glibc-ld.so.cache1.1\0libcuda.so.1\0/gone/libcuda.so.1\0")
+    image = Loader.of(context(root=tmp_path))
+    assert not image.is_cached("libcuda.so.1"), "a file that the cache names and that is gone does not count"
+    assert image.holds("libcuda.so.1"), "the loader looks into its default folders all the same"
+    (tmp_path / "etc/ld.so.cache").write_bytes(b"glibc-ld.so.cache1.1\0libcuda.so.1\0/lib/libcuda.so.1\0")
+    assert Loader.of(context(root=tmp_path)).is_cached("libcuda.so.1")

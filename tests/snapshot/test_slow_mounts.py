@@ -89,6 +89,7 @@ def test_a_child_answers_as_this_process_would(tmp_path: Path, reader: KillableR
     for base in (str(share), f"{tmp_path}/into", f"{tmp_path}/./share/../share"):
         for method, arguments in (
             ("read", ()), ("read", (10,)), ("text", ()), ("size", ()), ("mode", ()), ("modified", ()), ("real", ()),
+            ("pieces", ([(0, 4), (300, 10), (1 << 30, 8)],)), ("link_modified", ()),
             ("is_file", ()), ("is_dir", ()), ("is_executable", ()), ("exists", ()), ("is_link", ()),
         ):  # fmt: skip
             for name in (odd, "link", "tool"):

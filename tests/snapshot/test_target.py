@@ -286,6 +286,13 @@ class TestSitePackages:
         assert answer.executable.startswith(f"{real_venv}/bin/python")
         assert answer.site_packages == (str(site_of(real_venv)),)
 
+    def test_an_environment_made_from_another_leads_to_the_python_below(self, tmp_path: Path) -> None:
+        for name, home in (("outer", "/opt/python/bin"), ("inner", f"{tmp_path}/outer/bin")):
+            (tmp_path / name / "lib/python3.10/site-packages").mkdir(parents=True)
+            (tmp_path / name / "pyvenv.cfg").write_text(f"home = {home}\n")
+        answer = value(resolve(site_packages=f"{tmp_path}/inner/lib/python3.10/site-packages").interpreter)
+        assert (answer.prefix, answer.base_prefix) == (f"{tmp_path}/inner", "/opt/python")
+
 
 class TestCudaHome:
     """``--cuda-home`` stands for CUDA_HOME and CUDA_PATH."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.wheels.doctor import env_file
+from tests.wheels.trees import TOOLKIT_WHEELS, add_missing, lay
 from tests.wheels.variants import Made
 
 
@@ -57,11 +60,11 @@ class Kit:
         return self.run("fix", *arguments, *self.target)
 
     def prove(self, *arguments: str) -> dict[str, dict[str, Any]]:
-        """``prove`` for the target: every rung by its name, those of several consumers once each."""
+        """``prove`` for the target: every rung by its name; of several consumers' one that failed, if one did."""
         answer = self.run("prove", "--json", *arguments, *self.target)
         proofs = answer.data["proofs"]
         assert answer.code == (1 if any(proof["outcome"] == "failed" for proof in proofs) else 0), answer.err
-        return {proof["rung"]: proof for proof in proofs}
+        return {proof["rung"]: proof for proof in sorted(proofs, key=lambda each: each["outcome"] == "failed")}
 
 
 def kit_for(made: Made, scratch: Path, *, named: bool = True, **variables: str) -> Kit:
@@ -81,3 +84,27 @@ def plant(path: Path, content: bytes | str, mode: int = 0o644) -> None:
         path.unlink()
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     path.chmod(mode)
+
+
+def install(site_packages: Path, requirement: str) -> None:
+    """What ``pip install --no-deps`` does in an environment: the files of another version go by its RECORD first."""
+    name = requirement.partition("==")[0].replace("-", "_")
+    for record in site_packages.glob(f"{name}-*.dist-info/RECORD"):
+        for line in record.read_text().splitlines():
+            (site_packages / line.rsplit(",", 2)[0]).unlink(missing_ok=True)
+        shutil.rmtree(record.parent, ignore_errors=True)
+    add_missing(lay(requirement), site_packages)
+
+
+def packages_in(commands: Sequence[str]) -> list[str]:
+    """Exact requirements of pip commands; ``cuda-toolkit[nvcc,cccl]==X`` stands for that release's five wheels."""
+    found: list[str] = []
+    for command in commands:
+        for word in shlex.split(command)[2:]:
+            name, _, version = word.partition("==")
+            if name == "cuda-toolkit[nvcc,cccl]":
+                found += TOOLKIT_WHEELS[".".join(version.split(".")[:2])].values()
+            elif not word.startswith("-"):
+                assert version, f"{word} has no exact version"
+                found.append(word)
+    return found

@@ -72,7 +72,7 @@ def lay(requirement: str) -> Path:
     laid = CACHE / "laid" / requirement.replace("==", "-")
     if laid.is_dir():
         return laid
-    with _lock():
+    with cache_lock():
         if not laid.is_dir() and not _pip_install(requirement, laid):
             give_up(f"pip cannot download and lay {requirement}")
     return laid
@@ -113,7 +113,7 @@ def add_link_names(cuda_home: Path) -> None:
 def _libcuda_stub() -> Path:
     """A shared library with libcuda's soname and nothing of substance in it, for linking against."""
     stub = CACHE / "laid" / "libcuda-stub" / "libcuda.so"
-    with _lock():
+    with cache_lock():
         if not stub.exists():
             stub.parent.mkdir(parents=True, exist_ok=True)
             command = ["gcc", "-shared", "-nostdlib", "-x", "c", "-", "-Wl,-soname,libcuda.so.1", "-o", str(stub)]
@@ -127,14 +127,15 @@ def _pip_install(requirement: str, laid: Path) -> bool:
     laid.parent.mkdir(parents=True, exist_ok=True)
     options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile", "--only-binary=:all:")
     command = [sys.executable, "-m", "pip", "install", *options, "--target", str(scratch), requirement]
-    if subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode:
+    environment = {**os.environ, "HOME": str(CACHE)}  # pip asks a rustc for its version, which may write into HOME
+    if subprocess.run(command, check=False, stdin=subprocess.DEVNULL, env=environment).returncode:
         return False
     scratch.rename(laid)
     return True
 
 
 @contextlib.contextmanager
-def _lock() -> Iterator[None]:
+def cache_lock() -> Iterator[None]:
     """One process at a time fills the cache."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:

@@ -10,11 +10,12 @@ import msgspec
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_=>])")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
-_DATE = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z| ?[+-]\d\d:?\d\d)?"
+_DATE = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?"
 _PREFIXES = re.compile(
     rf"""
       {_DATE}\ (?:stdout|stderr)\ [FP]\ ?                                   # container runtimes (CRI)
-    | (?:[A-Z][a-z]{{2}}\ [ \d]\d\ \d\d:\d\d:\d\d|{_DATE})\ [\w.-]+\ [\w.@:/-]+(?:\[\d+\])?:\ ?  # journald, syslog
+    | [A-Z][a-z]{{2}}\ [ \d]\d\ \d\d:\d\d:\d\d\ [\w.-]+\ [\w.@:/-]+(?:\[\d+\])?:\ ?     # journald, syslog
+    | {_DATE}\ [\w.-]+\ [\w.@:/-]+\[\d+\]:\ ?                            # journald with -o short-iso
     | [\w.-]+\s+\|\ ?(?=\S|$)                                               # docker compose
     | \[pod/[^\]\s]+\]\ ?                                                   # kubectl logs --prefix
     | \[{_DATE}(?P<ranks>(?:\ [A-Z]{{2,4}}\d+)*)\]\ ?                       # SGLang

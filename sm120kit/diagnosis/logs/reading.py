@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from typing import BinaryIO, NamedTuple
 
@@ -45,6 +46,9 @@ def read_lines(stream: BinaryIO, look: Look) -> Extent:
             block = stream.read(_BLOCK)
         except EOFError:
             incomplete = "the compressed file is cut off"
+            break
+        except zlib.error:
+            incomplete = "the compressed file is damaged"
             break
         if not block:
             break

@@ -42,9 +42,9 @@ class Scan:
     hits: dict[tuple[str, str], Hit] = field(default_factory=dict)
     """By check and rank, in the order in which they showed first."""
     suspects: dict[int, list[LogLine]] = field(default_factory=dict)
-    """By weight, heaviest not first."""
+    """By weight, as `suspects.weight` gives it."""
     told: told.Told = field(default_factory=told.Told)
-    extent: Extent = Extent(0, 0, "")
+    extent: Extent = field(default_factory=lambda: Extent(0, 0, ""))
 
 
 def scan(stream: BinaryIO, known: Sequence[KnownLine]) -> Scan:

@@ -18,13 +18,17 @@ a user typed, requests refused for their length, warnings of Python."""
 
 _ORIGIN = re.compile(
     r"\bfatal error\b|\berror: |: error #|\bfatal\s*: |undefined (?:reference|symbol)|multiple definition of"
-    r"|cannot open shared object|\bCUDA (?:driver )?error\b|cuda[A-Z]\w*Error\b|CUDA_ERROR_|CUBLAS_STATUS_|CUDNN_STATUS_"
+    r"|cannot open shared object|\bCUDA (?:driver )?error\b|cuda[A-Z]\w*Error\b|CUDA_ERROR_|CU(?:BLAS|DNN)_STATUS_"
     r"|Segmentation fault|core dumped|Bus error|std::bad_alloc|terminate called|Internal error|Assertion .* failed"
     r"|NCCL WARN|NVRM: |: (?:command )?not found$"
 )
-_EXCEPTION = re.compile(r"^\s*(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|NotFound|Timeout)(?::|$)")
+_EXCEPTION = re.compile(
+    r"^\s*(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|NotFound|Timeout)(?::|$)"
+)
 _HIT = re.compile(r"hit an exception|[Ff]atal Python error|\b(?:died|crashed) (?:with|during)")
-_OTHER = re.compile(r"(?i)\bfailed\b|\bfailure\b|\bcannot\b|\bunable to\b|\babort(?:ed|ing)?\b|\bkilled\b|not supported")
+_OTHER = re.compile(
+    r"(?i)\bfailed\b|\bfailure\b|\bcannot\b|\bunable to\b|\babort(?:ed|ing)?\b|\bkilled\b|not supported"
+)
 
 ENOUGH = 2
 """From this weight on a line means that something went wrong."""

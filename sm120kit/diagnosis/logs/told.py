@@ -95,7 +95,7 @@ class Told:
             match_of_other = pattern.search(text)
             if match_of_other:
                 self._see(package, match_of_other[1], number)
-        command = None if self.command else _COMMAND.search(text)
+        command = None if self.command or "<model>" in text else _COMMAND.search(text)
         if command:
             self.command = without_secrets(command[1].strip())[:_LONGEST_COMMAND]
 

@@ -78,7 +78,9 @@ class Why(Struct, frozen=True):
     known: bool
     """Whether a cause is named."""
     causes: tuple[Cause, ...]
-    """First cause first; what another one explains comes after it, then what only limits the server."""
+    """First cause first; what another one explains comes after it."""
+    limits: tuple[Cause, ...]
+    """No faults: where the server does less than was asked of it, or soon will. They make no log a wrong one."""
     wrappers: tuple[LogLine, ...]
     """Lines that only say that something else failed."""
     suspects: tuple[LogLine, ...]

@@ -154,7 +154,7 @@ class _Reading:
             return len(values)
         read = [self._value(flag, name, text) for text in values]
         if None not in read:
-            many = takes in "*+" or takes.isdigit() and takes != "1"
+            many = takes in "*+" or (takes.isdigit() and takes != "1")
             value: Value = tuple(str(each) for each in read) if many else (read[0] if read else flag.constant)
             joined = f"{name}={values[0]}" if attached else " ".join((name, *values))
             self._set(flag, name, value, joined)
@@ -218,7 +218,10 @@ def _switched(flag: Flag, spelling: str) -> Value:
 
 def _is_flag(word: str) -> bool:
     return (
-        word.startswith("-") and word != "-" and not _NEGATIVE_NUMBER.fullmatch(word) and " " not in word.partition("=")[0]
+        word.startswith("-")
+        and word != "-"
+        and not _NEGATIVE_NUMBER.fullmatch(word)
+        and " " not in word.partition("=")[0]
     )
 
 
@@ -257,7 +260,7 @@ def _count(text: str) -> int | None:
     if re.fullmatch(r"-?\d+", text):
         return int(text)
     if match := re.fullmatch(r"(\d+)([KMGT])i", text):
-        return int(match[1]) << 10 * ("KMGT".index(match[2]) + 1)
+        return int(match[1]) << 10 * (1 + "KMGT".index(match[2]))
     if match := re.fullmatch(r"(\d+(?:\.\d+)?)([kMGT])", text):
-        return round(float(match[1]) * 1000 ** ("kMGT".index(match[2]) + 1))
+        return round(float(match[1]) * 10.0 ** (3 + 3 * "kMGT".index(match[2])))
     return None

@@ -1,0 +1,53 @@
+"""The model cannot be split over that many GPUs
+
+## What it finds
+A tensor-parallel size that does not divide what must be divided: attention heads, experts, or blocks of quantised
+weights.
+
+## Why it matters
+Block-quantised weights (FP8, NVFP4, GPTQ) can only be cut at block borders, so a size that suits the heads may still be
+refused for one layer.
+
+## How it is found
+By the words of SGLang's layers.
+
+## Remedy
+Take the next smaller power of two as --tp-size, and use the remaining GPUs for more replicas or --dp-size. For
+mixtures of experts, expert parallelism (--ep-size) leaves the weights of an expert whole.
+
+## Sources
+- SGLang 0.5.12: layers/quantization/fp8.py, marlin_utils.py, layers/linear.py, models/deepseek.py, distributed/utils.py
+"""
+
+from sm120kit.diagnosis import LogRemedy, Signature, log_failure
+
+FAILURE = log_failure("server.parallel-size")
+
+_REMEDIES = (
+    LogRemedy("Take a smaller --tp-size, and the remaining GPUs for more replicas or --dp-size"),
+    LogRemedy("For a mixture of experts: --ep-size, which does not cut the weights of one expert"),
+)
+
+SIGNATURES = [
+    Signature(
+        pattern=r"(?:size_per_partition|partition_size)\b.{0,20}?= ?(?P<size>\d+) is not divisible by .{0,60}?= "
+        r"?(?P<by>\d+)",
+        rank="cause",
+        example="ValueError: Weight output_partition_size = 192 is not divisible by weight quantization block_n = 128.",
+        look_alike="Scale param shape 192 not divisible by 3",
+        source="SGLang 0.5.12: layers/quantization/fp8.py",
+        versions="SGLang 0.5.x, vLLM",
+        message="Split over that many GPUs, a layer has {size} columns, and its quantised blocks have {by}",
+        remedies=_REMEDIES,
+    ),
+    Signature(
+        pattern=r"Tensor parallel size (?P<size>\d+) is greater than the number of experts (?P<experts>\d+)",
+        rank="cause",
+        example="ValueError: Tensor parallel size 16 is greater than the number of experts 8.",
+        look_alike="Tensor parallel size is 8",
+        source="SGLang 0.5.12: models/deepseek.py",
+        versions="SGLang 0.5.x",
+        message="A tensor-parallel size of {size} is more than the {experts} experts of the model",
+        remedies=_REMEDIES,
+    ),
+]

@@ -1,0 +1,255 @@
+"""Puts a plan together: prediction, best, alternatives, fleet, bound, and every assumption made on the way."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec.structs import replace
+
+from sm120kit.capacity.best import Variant, alternatives, most_requests
+from sm120kit.capacity.defaults import STEPS_MIB, resolve_defaults
+from sm120kit.capacity.machine import Card, Machine, bandwidth_of
+from sm120kit.capacity.memory import GIB
+from sm120kit.capacity.predict import Prediction, Server, predict
+from sm120kit.capacity.roofline import decode_roofline
+from sm120kit.capacity.types import SCHEMA, Alternative, Best, Budget, Fleet, Plan, Point, Predicted
+from sm120kit.version import __version__
+
+TOKENS_EACH = 2048
+"""Tokens that one request is taken to hold where nothing says it."""
+
+_MOST_ALTERNATIVES = 8
+CURVE_POINTS = 64
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What a plan is made from."""
+
+    server: Server
+    """On the smallest card."""
+    machine: Machine
+    model: str
+    version: str
+    strategy_flag: str
+    assumptions: tuple[str, ...] = ()
+    experts: int = 0
+    """Bytes of the weights that belong to routed experts."""
+    tokens_each: int | None = None
+    """``--need-tokens-per-request``."""
+    arguments_given: bool = True
+
+
+def make_plan(order: Order, *, points: int = CURVE_POINTS) -> Plan:
+    """The whole plan, with ``points`` points of the curve of granted over requested."""
+    server = order.server
+    prediction = predict(server)
+    tokens_each, assumption = _tokens_each(order)
+    requests, at_best = most_requests(server, tokens_each)
+    best = _best(server, requests, at_best)
+    assumptions = (*order.assumptions, *order.machine.assumptions, *assumption, *_general(server))
+    return Plan(
+        schema=SCHEMA,
+        tool_version=__version__,
+        model=order.model,
+        architecture=server.geometry.architecture,
+        sglang=order.version,
+        formulas=server.formula.version,
+        hardware=_hardware(order.machine),
+        requested=server.settings.given_requests,
+        predicted=_predicted(prediction),
+        best=best,
+        alternatives=tuple(
+            _alternative(each)
+            for each in alternatives(server, tokens_each, order.strategy_flag)
+            if each.requests > requests
+        )[:_MOST_ALTERNATIVES],
+        budget=_budget(server, prediction),
+        assumptions=assumptions,
+        fleet=_fleet(order, tokens_each),
+        notes=_notes(order, prediction, best, tokens_each),
+        roofline=decode_roofline(
+            server,
+            prediction,
+            experts=order.experts,
+            tokens_each=tokens_each,
+            bandwidth=bandwidth_of(order.machine.cards[0].name),
+        ),
+        curve=curve(server, _last_point(server, requests), points),
+    )
+
+
+def curve(server: Server, last: int, points: int) -> tuple[Point, ...]:
+    """Granted over requested, from 1 to ``last``."""
+    asked = sorted({1 + round((last - 1) * number / max(points - 1, 1)) for number in range(points)})
+    return tuple(Point(requests, _granted(predict(server.asking(requests)))) for requests in asked)
+
+
+def _granted(prediction: Prediction) -> int:
+    return 0 if prediction.pools.failure else prediction.pools.granted
+
+
+def _last_point(server: Server, best: int) -> int:
+    return max(server.settings.given_requests or 0, 2 * best, 16)
+
+
+def _tokens_each(order: Order) -> tuple[int, tuple[str, ...]]:
+    if order.tokens_each is not None:
+        return order.tokens_each, ()
+    context = order.server.settings.given_context
+    if context is not None:
+        return context, (f"every request may hold {context:,} tokens, the context length given",)
+    return TOKENS_EACH, (f"every request holds {TOKENS_EACH:,} tokens at most; say it with --need-tokens-per-request",)
+
+
+def _predicted(prediction: Prediction) -> Predicted:
+    pools, defaults = prediction.pools, prediction.defaults
+    return Predicted(
+        granted=_granted(prediction),
+        tokens=pools.tokens,
+        state_slots=pools.slots,
+        slots_per_request=prediction.slots_per_request if prediction.bytes_per_state else 0,
+        bytes_per_state=prediction.bytes_per_state,
+        bytes_per_token=prediction.bytes_per_token,
+        mem_fraction_static=defaults.fraction,
+        chunked_prefill_size=defaults.chunk,
+        largest_decode_graph=defaults.decode_graph,
+        failure=pools.failure,
+    )
+
+
+def _best(server: Server, requests: int, prediction: Prediction) -> Best:
+    if not requests:
+        return Best(0, 0, ())
+    same = server.settings.given_requests == requests
+    arguments = () if same else ("--max-running-requests", str(requests))
+    tokens = prediction.pools.tokens
+    return Best(requests, prediction.pools.granted, arguments, tokens, tokens // requests)
+
+
+def _alternative(variant: Variant) -> Alternative:
+    return Alternative(
+        variant.name,
+        variant.arguments,
+        variant.requests,
+        variant.requests,
+        variant.tokens,
+        variant.quality,
+        variant.cost,
+    )
+
+
+def _budget(server: Server, prediction: Prediction) -> Budget:
+    if prediction.pools.failure:
+        left = server.free - server.weights - server.draft_weights
+        return Budget(server.free, server.weights, server.draft_weights, 0, 0, 0, 0, left)
+    return Budget(
+        free_before_loading=server.free,
+        weights=server.weights,
+        draft_weights=server.draft_weights,
+        state_pool=prediction.state_pool,
+        kv_pool=prediction.kv_pool,
+        reserve=prediction.speculative_states,
+        graphs=prediction.defaults.graphs,
+        free=prediction.left,
+        reserved_for_drafting=prediction.pools.speculative_reserve,
+    )
+
+
+def on_card(server: Server, card: Card) -> Server:
+    """The same server on another card; the smallest one still sets the defaults."""
+    return replace(server, free=card.free)
+
+
+def _fleet(order: Order, tokens_each: int) -> Fleet:
+    tp, cards = order.server.settings.tp, order.machine.cards
+    groups = [(card, card.number // tp) for card in cards]
+    # A server that spans cards of two sizes gets no more than the smallest one gives.
+    groups.append((cards[0], sum(card.number % tp for card in cards) // tp))
+    servers = granted = best = 0
+    for card, number in groups:
+        if number:
+            here = on_card(order.server, card)
+            servers += number
+            granted += number * _granted(predict(here))
+            best += number * most_requests(here, tokens_each)[0]
+    requested = order.server.settings.given_requests
+    return Fleet(order.machine.gpus, servers, requested * servers if requested is not None else None, granted, best)
+
+
+def _hardware(machine: Machine) -> str:
+    return ", ".join(f"{card.number}x {card.name}" for card in machine.cards)
+
+
+def _general(server: Server) -> tuple[str, ...]:
+    found = ["weights are split evenly over the GPUs of one server"] if server.settings.tp > 1 else []
+    if server.geometry.state:
+        found.append(
+            "SGLANG_MAMBA_SSM_DTYPE, SGLANG_MAMBA_CONV_DTYPE and SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK are not set"
+        )
+    if server.settings.kv_dtype in ("nvfp4", "fp4_mx_block16"):
+        found.append("4-bit keys and values have one layout of scales and no workspace; the backend may add to both")
+    if server.settings.page_size == 1:
+        found.append("pages hold one token; a backend that pages costs less than one page of tokens")
+    return tuple(found)
+
+
+def _notes(order: Order, prediction: Prediction, best: Best, tokens_each: int) -> tuple[str, ...]:
+    server, pools = order.server, prediction.pools
+    notes = []
+    requested = server.settings.requested
+    if requested is not None and not pools.failure and pools.granted < requested and best.max_running_requests:
+        notes.append(_shortfall(server, prediction, best))
+    needed = pools.granted * tokens_each
+    if not pools.failure and needed > pools.tokens:
+        notes.append(
+            f"{pools.granted} requests of {tokens_each:,} tokens need {needed:,}, and the pool holds {pools.tokens:,}: "
+            f"{pools.tokens // tokens_each} of that size run together, the others are taken back and wait"
+        )
+    if not pools.failure and prediction.left < 0:
+        notes.append(
+            f"graphs will not fit: {-prediction.left / GIB:.2f} GiB too much is taken; lower --mem-fraction-static"
+        )
+    notes += _step(order)
+    if order.machine.mixed and server.settings.fraction is None:
+        notes.append(
+            f"the smallest card ({order.machine.smallest_mib:,} MiB) sets chunk, graph sizes and fraction for all of "
+            "them: give --mem-fraction-static, --chunked-prefill-size and the largest graph for each server"
+        )
+    return tuple(notes)
+
+
+def _shortfall(server: Server, prediction: Prediction, best: Best) -> str:
+    pools, requested = prediction.pools, server.settings.requested
+    if not prediction.bytes_per_state:
+        return f"{requested} requests are cut to {pools.granted} by the size of the pool"
+    text = (
+        f"{pools.slots} states serve {pools.granted} requests, each counted {prediction.slots_per_request}; "
+        f"{requested} were asked for"
+    )
+    if pools.speculative_reserve and server.formula.speculative_reserve == "requested":
+        unused = pools.speculative_reserve - prediction.speculative_states
+        text += (
+            f". Asking for {requested} sets {pools.speculative_reserve / GIB:.1f} GiB aside for draft tokens, of which "
+            f"{max(unused, 0) / GIB:.1f} GiB are never used: asking for {best.max_running_requests} grants "
+            f"{best.max_running_requests}"
+        )
+    return text
+
+
+def _step(order: Order) -> list[str]:
+    """A default fraction falls where cards grow past 35, 60 and 160 GiB: larger chunks and graphs are taken then."""
+    server, size = order.server, order.machine.smallest_mib
+    if server.settings.fraction is not None or not size:
+        return []
+    step = max((each for each in STEPS_MIB if each <= size), default=0)
+    if not step:
+        return []
+    below, above = (
+        resolve_defaults(server.formula, server.settings, server.geometry, each) for each in (step - 1, step)
+    )
+    if below.fraction - above.fraction < 0.01:
+        return []
+    return [
+        f"the default static fraction falls from {below.fraction:.3f} to {above.fraction:.3f} where cards reach "
+        f"{step // 1024} GiB, since chunks of {above.chunk} and graphs up to {above.decode_graph} are taken from there "
+        f"on; give --chunked-prefill-size {below.chunk} or --mem-fraction-static to keep more for requests"
+    ]

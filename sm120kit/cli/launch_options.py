@@ -1,0 +1,87 @@
+"""What a server is asked to do, as given on the command line: ``--model DIR --sglang VERSION -- SGLANG ARGS``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+from msgspec.structs import replace
+
+from sm120kit.diagnosis.case import Request
+from sm120kit.errors import Sm120kitError
+from sm120kit.snapshot.facts import Known
+from sm120kit.snapshot.types import Snapshot
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+def _launch_words(_context: click.Context, _parameter: click.Parameter, words: Sequence[str]) -> Sequence[str]:
+    """The words as they are, if they can be a launch line: a word too many elsewhere must not pass for one."""
+    if words and not re.match(r"-|[A-Za-z_]\w*=|(?:.*/)?(?:python[\d.]*|sglang|env|exec|nohup)$", words[0]):
+        raise click.UsageError(f"Got unexpected extra argument ({words[0]})")
+    return words
+
+
+_OPTIONS = (
+    click.option("--model", metavar="DIR", default="", help="Judge for this model: a folder with a config.json."),
+    click.option("--sglang", metavar="VERSION", default="", help="Judge for this SGLang; else the one installed."),
+    click.argument("sglang_arguments", metavar="[-- SGLANG ARGS]", nargs=-1, type=click.UNPROCESSED,
+                   callback=_launch_words),
+)  # fmt: skip
+
+
+def launch_options(function: Function) -> Function:
+    """Add ``--model``, ``--sglang`` and the words after ``--`` (``sglang_arguments``) to a command."""
+    decorated: Any = function
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    result: Function = decorated
+    return result
+
+
+def with_launch(
+    request: Request, snapshot: Snapshot, *, model: str = "", sglang: str = "", arguments: Sequence[str] = ()
+) -> Request:
+    """The request with the launch line and the model read. What is not given is left out.
+
+    The model is ``model``, else the folder that the launch line's ``--model-path`` names; for a target inside
+    ``--root`` both are looked for there.
+
+    Raises:
+        Sm120kitError: ``sglang`` is no version, or arguments were given and which SGLang is theirs is not known.
+    """
+    if sglang and not re.fullmatch(r"v?\d+(\.\d+)*([.+-]?\w+)*", sglang):
+        raise Sm120kitError(f"--sglang {sglang} is no version", hint="Write it as 0.5.12")
+    if not (model or sglang or arguments):
+        return request
+    if sglang or arguments:
+        from sm120kit.engines.sglang import read_launch_line
+
+        version, source = sglang_version(snapshot, sglang)
+        request = replace(request, launch=read_launch_line(arguments, version, source))
+    path = model or (request.launch.model_path if request.launch else "")
+    if model or path.startswith("/"):
+        from sm120kit.snapshot.files import Files
+        from sm120kit.snapshot.model_dir import read_model
+
+        fact = read_model(Files(snapshot.target.root), path)
+        if model or isinstance(fact, Known):  # a launch line may name a folder of another machine
+            request = replace(request, model=fact)
+    return request
+
+
+def sglang_version(snapshot: Snapshot, given: str) -> tuple[str, str]:
+    """The SGLang that the arguments are for, and where that was read."""
+    if given:
+        return given.removeprefix("v"), f"--sglang {given}"
+    known = snapshot.distributions
+    installed = (
+        next((each for each in known.value if each.name == "sglang"), None) if isinstance(known, Known) else None
+    )
+    if installed is None:
+        raise Sm120kitError(
+            "SGLang arguments were given, and no SGLang is installed in the target that could take them",
+            hint="Say which one they are for, as in --sglang 0.5.12",
+        )
+    return installed.version, installed.path

@@ -1,0 +1,161 @@
+"""A plan as text: what will be granted, where memory goes, what else could be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sm120kit.capacity.types import Alternative, Budget, Check, Plan, Point
+from sm120kit.report.chart import chart
+from sm120kit.report.lines import Lines, Row
+
+_GIB = 1 << 30
+_INDENT = 2
+_BAR_SIGNS = {
+    "weights": "W",
+    "draft weights": "D",
+    "states": "S",
+    "keys and values": "K",
+    "states of draft tokens": "R",
+    "graphs": "G",
+    "free": ".",
+}
+
+
+def render_plan(plan: Plan, *, width: int = 100, colour: bool = False) -> str:
+    """The plan as text of at most ``width`` columns; arguments are never broken."""
+    lines = Lines(width)
+    lines.prose(f"{plan.architecture} on {plan.hardware}, SGLang {plan.sglang}", style="dim")
+    lines.blank()
+    _write_verdict(lines, plan)
+    lines.blank()
+    _write_budget(lines, plan.budget)
+    if plan.curve and not plan.predicted.failure:
+        lines.blank()
+        _write_chart(lines, plan)
+    if plan.alternatives:
+        lines.blank()
+        _write_alternatives(lines, plan.alternatives)
+    _write_bounds(lines, plan)
+    if plan.check:
+        lines.blank()
+        _write_check(lines, plan.check)
+    if plan.notes:
+        lines.blank()
+        for note in plan.notes:
+            lines.prose(_sentence(note), indent=_INDENT, label="!", label_style="bold yellow")
+    lines.blank()
+    lines.prose("Assumed:", style="dim")
+    for assumption in plan.assumptions:
+        lines.prose(assumption, indent=_INDENT, label="-", style="dim")
+    return lines.render(colour=colour)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _write_verdict(lines: Lines, plan: Plan) -> None:
+    predicted, best = plan.predicted, plan.best
+    if predicted.failure:
+        lines.prose(f"It will not start: {predicted.failure}.", style="bold red")
+    else:
+        asked = f"{plan.requested} requested, " if plan.requested is not None else ""
+        short = plan.requested is not None and predicted.granted < plan.requested
+        style = "bold yellow" if short else "bold green"
+        lines.prose(f"{asked}{predicted.granted} granted, {best.max_running_requests} at best.", style=style)
+    rows = [
+        Row("tokens", f"{predicted.tokens:,}", f"{predicted.bytes_per_token:,} bytes each"),
+        Row("static fraction", f"{predicted.mem_fraction_static:.3f}"),
+        Row("prefill in chunks of", f"{predicted.chunked_prefill_size:,} tokens"),
+        Row("largest decode graph", f"{predicted.largest_decode_graph} requests"),
+    ]
+    if predicted.bytes_per_state:
+        each = f"{predicted.slots_per_request} for each request, {predicted.bytes_per_state:,} bytes each"
+        rows.insert(1, Row("state slots", str(predicted.state_slots), each))
+    lines.table(rows, indent=_INDENT)
+    if best.arguments:
+        lines.prose(f"Ask for {best.max_running_requests}, and {best.granted} are granted:", indent=_INDENT)
+        lines.raw(" ".join(best.arguments), _INDENT + 2, "cyan")
+
+
+def _write_budget(lines: Lines, budget: Budget) -> None:
+    parts = list(_parts(budget))
+    total = max(budget.free_before_loading, sum(size for _, size in parts if size > 0), 1)
+    lines.prose(f"Memory of one GPU: {budget.free_before_loading / _GIB:.2f} GiB free before loading")
+    lines.raw(_bar([(_BAR_SIGNS[name], size) for name, size in parts], total, lines.width - _INDENT), _INDENT)
+    lines.table(
+        [
+            Row(f"{_BAR_SIGNS[name]} {name}", f"{size / _GIB:8.2f} GiB", f"{size / total:6.1%}")
+            for name, size in parts
+            if size
+        ],
+        indent=_INDENT,
+    )
+
+
+def _parts(budget: Budget) -> Iterator[tuple[str, int]]:
+    yield "weights", budget.weights
+    yield "draft weights", budget.draft_weights
+    yield "states", budget.state_pool
+    yield "keys and values", budget.kv_pool
+    yield "states of draft tokens", budget.reserve
+    yield "graphs", budget.graphs
+    yield "free", budget.free
+
+
+def _bar(parts: Sequence[tuple[str, int]], total: int, width: int) -> str:
+    """Each part as wide as its share; the widths add up whatever the rounding."""
+    text, done = "", 0
+    for sign, size in parts:
+        done += max(size, 0)
+        text += sign * (round(done / total * width) - len(text))
+    return text
+
+
+def _write_chart(lines: Lines, plan: Plan) -> None:
+    lines.prose("Granted (up) for each number requested (to the right):")
+    marks = [plan.requested] if plan.requested is not None else []
+    for row in chart(_pairs(plan.curve), width=lines.width - _INDENT, marks=marks):
+        lines.raw(row, _INDENT)
+
+
+def _pairs(points: Sequence[Point]) -> list[tuple[int, int]]:
+    return [(point.requested, point.granted) for point in points]
+
+
+def _write_alternatives(lines: Lines, found: Sequence[Alternative]) -> None:
+    lines.prose("More requests, each way by itself (* may change what the model answers):")
+    for each in found:
+        mark = "*" if each.quality_affecting else " "
+        cost = f" ({each.cost})" if each.cost else ""
+        lines.prose(f"{each.name}{cost}", indent=8, label=f"{mark}{each.granted:>5}")
+        lines.raw(" ".join(each.arguments), 8, "cyan")
+
+
+def _write_bounds(lines: Lines, plan: Plan) -> None:
+    fleet, bound = plan.fleet, plan.roofline
+    rows = []
+    if fleet.servers > 1:
+        asked = f" of {fleet.requested} requested" if fleet.requested is not None else ""
+        rows.append(Row("all servers", f"{fleet.servers} of them grant {fleet.granted}{asked}, {fleet.best} at best"))
+    if bound:
+        reads = f"{bound.bytes_per_step / _GIB:.1f} GiB a step at {bound.bandwidth / 1e9:,.0f} GB/s"
+        rows.append(Row("decoding, upper bound", f"{bound.tokens_per_second:,.0f} tokens/s a server", reads))
+    if rows:
+        lines.blank()
+        lines.table(rows, indent=0)
+
+
+def _write_check(lines: Lines, check: Check) -> None:
+    lines.prose(f"Beside {check.source}: {check.verdict}", style="bold")
+    rows = []
+    for each in check.differences:
+        numbers = f"{_number(each.predicted, each.unit)} predicted, {_number(each.seen, each.unit)} seen"
+        rows.append(Row(each.what, numbers, each.unit))
+    lines.table(rows, indent=_INDENT)
+    for line in check.not_understood:
+        lines.raw(f"not understood: {line}", _INDENT)
+
+
+def _number(value: float, unit: str) -> str:
+    return f"{value:,.2f}" if unit == "GiB" else f"{value:,.0f}"
