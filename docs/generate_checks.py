@@ -35,8 +35,8 @@ def page(check: Check | LogFailure) -> str:
 def index(checks: list[Check | LogFailure]) -> str:
     """All checks by family."""
     text = (
-        "# Checks\n\nMade from the docstrings of `checks/`; the same pages as `sm120kit explain ID`. Those marked *log*\n"
-        "are no checks that the doctor runs: only a log can show them, and `sm120kit why` names them.\n"
+        "# Checks\n\nMade from the docstrings of `checks/`; the same pages as `sm120kit explain ID`. Those\n"
+        "marked *log* are no checks that the doctor runs: only a log can show them, and `sm120kit why` names them.\n"
     )
     for family, members in groupby(checks, key=lambda check: check.id.partition(".")[0]):
         text += f"\n## {family}\n\n"

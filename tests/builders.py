@@ -359,7 +359,7 @@ def snapshot(**changes: Any) -> Snapshot:
         link_probes=(probe(),),
         host_compilers=(gcc(),),
         nvcc_on_path=(),
-        environment={},
+        environment={"HOME": "/home/me"},
         build_tools=build_tools(),
     )
     return replace(made, **changes)

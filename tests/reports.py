@@ -68,4 +68,4 @@ def crashed(check: str = "toolkit.faulty") -> CheckResult:
 
 def report(*results: CheckResult, snapshot: Snapshot | None = None, suppressions: Sequence[Suppression] = ()) -> Report:
     """The report of these results, about a healthy machine with a GPU and a named toolkit."""
-    return make_report(Case(snapshot or named()), results, today=TODAY, suppressions=suppressions)
+    return make_report(Case(snapshot or named()), results, today=TODAY, suppressions=suppressions, verbose=True)

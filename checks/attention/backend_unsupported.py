@@ -192,7 +192,7 @@ SIGNATURES = [
 PHASES: tuple[Phase, ...] = ("prefill", "decode")
 
 
-@check("attention.backend-unsupported")
+@check("attention.backend-unsupported", needs="server")
 def backend_unsupported(case: Case) -> Iterator[Finding | CannotTell]:
     for server in servers(case):
         if why := reasons_not_to_tell(server, case):

@@ -69,7 +69,7 @@ SIGNATURES = [
 ]
 
 
-@check("attention.hybrid-backend-refused")
+@check("attention.hybrid-backend-refused", needs="server")
 def hybrid_backend_refused(case: Case) -> Iterator[Finding | CannotTell]:
     asked = list(servers(case))
     if isinstance(case.request.model, Unknown):

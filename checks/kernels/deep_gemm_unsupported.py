@@ -79,7 +79,7 @@ SIGNATURES = [
 ]
 
 
-@check("kernels.deep-gemm-unsupported")
+@check("kernels.deep-gemm-unsupported", needs="server")
 def deep_gemm_unsupported(case: Case) -> Iterator[Finding | CannotTell]:
     asked = list(servers(case))
     line = case.request.launch

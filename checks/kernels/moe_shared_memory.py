@@ -65,7 +65,7 @@ SIGNATURES = [
 ]
 
 
-@check("kernels.moe-shared-memory")
+@check("kernels.moe-shared-memory", needs="server")
 def moe_shared_memory(case: Case) -> Iterator[Finding | CannotTell]:
     asked = list(servers(case))
     if case.model is None:

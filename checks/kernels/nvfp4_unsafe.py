@@ -69,7 +69,7 @@ SIGNATURES = [
 ]
 
 
-@check("kernels.nvfp4-unsafe")
+@check("kernels.nvfp4-unsafe", needs="server")
 def nvfp4_unsafe(case: Case) -> Iterator[Finding | CannotTell]:
     asked = list(servers(case))
     if case.model is None:

@@ -23,13 +23,11 @@ back with `sm120kit undo`.
 import shlex
 from collections.abc import Iterator
 
-from sm120kit.diagnosis import CannotTell, Case, Finding, Known, Manual, NotApplicable, at, check, error, warning
+from sm120kit.diagnosis import CannotTell, Case, Finding, Manual, at, check, error, warning
 
 
-@check("repair.view-not-used")
+@check("repair.view-not-used", needs="repair")
 def view_not_used(case: Case) -> Iterator[Finding | CannotTell]:
-    if not isinstance(case.snapshot.live_view, Known):
-        raise NotApplicable("this target has no repair in place")
     view = case.unused_view
     if view is None:
         return

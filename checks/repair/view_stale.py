@@ -24,9 +24,7 @@ from sm120kit.diagnosis import (
     CannotTell,
     Case,
     Finding,
-    Known,
     Manual,
-    NotApplicable,
     Remedy,
     Repair,
     Unknown,
@@ -37,11 +35,11 @@ from sm120kit.diagnosis import (
 )
 
 
-@check("repair.view-stale")
+@check("repair.view-stale", needs="repair")
 def view_stale(case: Case) -> Iterator[Finding | CannotTell]:
     live = case.snapshot.live_view
-    if not isinstance(live, Known):
-        raise NotApplicable("this target has no repair in place")
+    if isinstance(live, Unknown):
+        return
     view = live.value
     if isinstance(view.manifest, Unknown):
         yield CannotTell(view.current, view.manifest.reason)

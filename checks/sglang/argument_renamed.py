@@ -32,7 +32,6 @@ from sm120kit.diagnosis import (
     Finding,
     LogRemedy,
     Manual,
-    NotApplicable,
     Remedy,
     Signature,
     at,
@@ -66,11 +65,11 @@ SIGNATURES = [
 FROM_LINE = "the launch line"
 
 
-@check("sglang.argument-renamed")
+@check("sglang.argument-renamed", needs="launch-line")
 def argument_renamed(case: Case) -> Iterator[Finding | CannotTell]:
     line = case.request.launch
     if line is None:
-        raise NotApplicable("no launch line was given (doctor -- SGLANG ARGS)")
+        return
     if not line.exact and line.problems:
         names = ", ".join(dict.fromkeys(problem.flag for problem in line.problems))
         yield CannotTell(
@@ -87,7 +86,7 @@ def argument_renamed(case: Case) -> Iterator[Finding | CannotTell]:
 def _problem(problem: ArgumentProblem, line: LaunchLine) -> Finding:
     names = " or ".join(problem.instead)
     text = {
-        "renamed": f": it is {names} now",
+        "renamed": f"; it is {names} now",
         "unknown": f": did you mean {names}?" if names else "",
         "ambiguous": "",
         "bad-choice": f": it takes {', '.join(problem.instead)}",

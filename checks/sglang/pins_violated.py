@@ -29,7 +29,6 @@ from sm120kit.diagnosis import (
     Finding,
     LogRemedy,
     Manual,
-    NotApplicable,
     Signature,
     Unknown,
     at,
@@ -54,11 +53,11 @@ SIGNATURES = [
 ]
 
 
-@check("sglang.pins-violated")
+@check("sglang.pins-violated", needs="sglang")
 def pins_violated(case: Case) -> Iterator[Finding | CannotTell]:
     sglang = case.distribution("sglang")
     if sglang is None:
-        raise NotApplicable("sglang is not installed")
+        return
     requirements = case.snapshot.sglang_requires
     if isinstance(requirements, Unknown):
         yield CannotTell(f"sglang {sglang.version}", requirements.reason)

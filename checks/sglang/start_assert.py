@@ -69,11 +69,11 @@ SIGNATURES = [
 ]
 
 
-@check("sglang.start-assert")
+@check("sglang.start-assert", needs="sglang")
 def start_assert(case: Case) -> Iterator[Finding | CannotTell]:
     sglang, torch = case.distribution("sglang"), case.snapshot.torch
     if sglang is None:
-        raise NotApplicable("sglang is not installed")
+        return
     if not isinstance(torch, Unknown) and not torch.value.cuda:
         raise NotApplicable("torch is a build without CUDA, and SGLang asserts nothing then")
     if skips_assertions(case):

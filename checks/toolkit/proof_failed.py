@@ -21,13 +21,11 @@ in the evidence.
 
 from collections.abc import Iterator
 
-from sm120kit.diagnosis import CannotTell, Case, Finding, Manual, NotApplicable, at, check, error
+from sm120kit.diagnosis import CannotTell, Case, Finding, Manual, at, check, error
 
 
-@check("toolkit.proof-failed")
+@check("toolkit.proof-failed", needs="proofs")
 def proof_failed(case: Case) -> Iterator[Finding | CannotTell]:
-    if not case.proofs:
-        raise NotApplicable("no proof was asked for (--prove)")
     for report in case.proofs:
         for proof in report.proofs:
             who = f" ({', '.join(proof.consumers)})" if proof.consumers else ""

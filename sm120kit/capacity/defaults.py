@@ -71,7 +71,8 @@ def _prefill_graphs(formula: Formula, settings: Settings, geometry: Geometry, ch
     multimodal = geometry.multimodal and geometry.architecture not in formula.prefill_graph_multimodal
     if settings.no_prefill_graph or multimodal or geometry.architecture in formula.prefill_graph_never:
         return 0
-    most = chunk if settings.prefill_graph is None else settings.prefill_graph
+    chosen = min(chunk, formula.latent_prefill_tokens) if geometry.layout == "mla" else chunk
+    most = chosen if settings.prefill_graph is None else settings.prefill_graph
     if settings.prefill_graph is None and settings.most_tokens is not None:
         most = min(most, settings.most_tokens)
     if formula.prefill_graph_within_context and settings.given_context is not None:

@@ -16,9 +16,11 @@ from sm120kit.snapshot.types import Snapshot
 
 
 def predict_for_case(request: Request, snapshot: Snapshot) -> Fact[CapacityPrediction] | None:
-    """What the server asked about will grant; ``None`` where no launch line or no model was given."""
-    line, model = request.launch, request.model
+    """What the server asked about will grant; ``None`` where no launch line, no model or no GPU is known."""
+    line, model, gpus = request.launch, request.model, snapshot.driver.gpus
     if line is None or not line.arguments or not isinstance(model, Known):
+        return None
+    if not request.gpus and not (isinstance(gpus, Known) and gpus.value):
         return None
     try:
         machine = machine_of_names(request.gpus, None) if request.gpus else machine_of_snapshot(snapshot, None)
@@ -27,7 +29,7 @@ def predict_for_case(request: Request, snapshot: Snapshot) -> Fact[CapacityPredi
     except Sm120kitError as error:
         return Unknown(error.message)
     plan = make_plan(order, points=1)
-    return Known(_prediction(order, plan), Source("derived", f"the formulas of SGLang {plan.formulas}"))
+    return Known(_prediction(order, plan), Source("option", "the launch line"))
 
 
 def _prediction(order: Order, plan: Plan) -> CapacityPrediction:

@@ -38,6 +38,7 @@ class Formula(Row, frozen=True, kw_only=True):
     fraction_without_size: float
     graphs_follow_requests: bool
     disabled_graphs_free_memory: bool
+    latent_prefill_tokens: int
     prefill_graph_within_context: bool
     prefill_graph_never: tuple[str, ...]
     prefill_graph_multimodal: tuple[str, ...]

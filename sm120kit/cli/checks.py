@@ -32,11 +32,12 @@ def command(*, checks_dirs: Sequence[str], as_json: bool) -> int:
 
     width, colour = terminal()
     lines = Lines(width)
-    lines.table([Row(check.id, check.title) for check in catalogue.checks.values()])
-    if catalogue.failures:
-        lines.blank()
-        lines.prose("Known from logs alone, by sm120kit why:")
-        lines.table([Row(failure.id, failure.title) for failure in catalogue.failures.values()])
+    lines.table(
+        [
+            Row(entry.id, entry.title, "(known from logs alone)" if isinstance(entry, LogFailure) else "")
+            for entry in catalogue.entries.values()
+        ]
+    )
     write_result(lines.render(colour=colour))
     return GOOD
 

@@ -51,7 +51,7 @@ def command(*, before: str, after: str, target: Asked, suppressions: str, as_jso
     lived_with = suppressions_in(suppressions)
     old = load_snapshot(before)
     new = load_snapshot(after) if after else target.read()
-    checks = read_catalogue().checks.values()
+    checks = read_catalogue(failures=False).checks.values()
     reports: list[Report] = []
     crashed = []
     for snapshot in (old, new):

@@ -92,7 +92,7 @@ def command(
         raise Sm120kitError(f"--json and --format {form} contradict each other", hint="Give one of the two")
     request = target.request()
     lived_with = suppressions_in(suppressions)
-    catalogue = read_catalogue(checks_dirs)
+    catalogue = read_catalogue(checks_dirs, failures=proving)
     chosen = select(catalogue.checks, only, skip)
     if proving and (target.snapshot or target.options.root):
         raise Sm120kitError(
@@ -101,7 +101,7 @@ def command(
         )
     snapshot = target.read()
     request = with_launch(request, snapshot, model=model, sglang=sglang, arguments=sglang_arguments)
-    case = Case(snapshot, request)
+    case = _with_capacity(Case(snapshot, request))
     if proving:
         case = _with_proofs(case, target, tuple(catalogue.checks.values()))
     results = run_checks(chosen.values(), case)
@@ -111,10 +111,20 @@ def command(
         today=date.today(),
         suppressions=lived_with,
         not_run=catalogue.checks.keys() - chosen.keys(),
+        verbose=verbose,
     )
     write_result(_rendered(report, "json" if as_json else form or "text", fail_on, output, verbose=verbose), output)
     report_crashes(results)
     return exit_code(report, fail_on)
+
+
+def _with_capacity(case: Case) -> Case:
+    """The case with what the server asked about will grant, where a launch line was given."""
+    if case.request.launch is None or case.request.model is None:
+        return case
+    from sm120kit.capacity.for_case import predict_for_case
+
+    return replace(case, capacity=predict_for_case(case.request, case.snapshot))
 
 
 def _with_proofs(case: Case, target: Asked, checks: Sequence[Check]) -> Case:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -24,7 +25,7 @@ from sm120kit.proof.execute import prove
 from sm120kit.proof.types import Proof, ProofReport
 from sm120kit.repair.carry_out import carry_out
 from sm120kit.repair.lock import locked
-from sm120kit.repair.planner import Workshop, make_plan, needs_packages
+from sm120kit.repair.planner import Workshop, is_repairable, make_plan, needs_packages
 from sm120kit.repair.saved import load_plan, save_plan
 from sm120kit.repair.stub import build_stub
 from sm120kit.repair.transaction import recover
@@ -76,6 +77,7 @@ def command(
             "a saved plan says itself what it does: --only, --skip, --in-place and --plan-out do not go with it",
             hint=f"sm120kit fix --apply {saved}",
         )
+    where = ["--data-dir", data_dir] if data_dir else []
     bench = open_workbench(target, data_dir)
     checks = tuple(select({check.id: check for check in bench.checks}, only, skip).values())
     if not apply:
@@ -114,13 +116,14 @@ def command(
                 recovered=recovered,
                 env_script=report.env_script,
                 applied=done.entry.record.number,
+                undo=shlex.join(["sm120kit", "undo", str(done.entry.record.number), *where]),
                 after=done.findings,
                 proof=done.proof,
                 former_caches=_former_caches(bench, plan),
             )
     _write(report, as_json=as_json)
-    left = report.after if report.applied else report.before
-    return FINDINGS if plan.blocked or needs_packages(left) else GOOD
+    wanting = any(map(is_repairable, report.after)) if report.applied else needs_packages(report.before)
+    return FINDINGS if plan.blocked or wanting else GOOD
 
 
 def _former_caches(bench: Workbench, plan: Plan) -> tuple[str, ...]:

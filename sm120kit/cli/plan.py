@@ -75,7 +75,6 @@ def command(
     MODEL is a folder with config.json and safetensors files, of which only the headers are read, or a config.json with
     --weights-gib. SGLang's arguments follow after -- as they would be typed.
     """
-    from sm120kit.capacity.compare import compare
     from sm120kit.capacity.inputs import Named, make_order
     from sm120kit.capacity.plan import make_plan
     from sm120kit.snapshot.files import Files
@@ -101,6 +100,8 @@ def command(
     order = make_order(named, Files(target.options.root))
     plan = make_plan(order)
     if seen:
+        from sm120kit.capacity.compare import compare
+
         plan = replace(plan, check=compare(order.server, seen))
     write_result(_rendered(plan, output, as_json=as_json), output)
     return FINDINGS if plan.predicted.failure else GOOD

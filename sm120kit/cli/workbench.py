@@ -77,10 +77,7 @@ class Workbench:
     def environment(self, case: Case, cuda_home: str) -> Mapping[str, str]:
         """All variables of a process that takes ``cuda_home``: for a toolkit view those of its env script, for any
         other tree the target's own, as a consumer would meet it today."""
-        from sm120kit.snapshot.environment import read_environment
-
-        options = self.asked.options
-        base, _ = read_environment(options.env_file, options.pid, options.root)
+        base = process_environment(self.asked.options)
         if cuda_home.startswith((f"{self.data_dir.toolkits}/", f"{self.data_dir.targets}/")):
             return applied(compute(case, cuda_home), base)
         named = case.snapshot.target.cuda_home

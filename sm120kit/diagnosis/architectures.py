@@ -8,10 +8,11 @@ import msgspec
 
 from sm120kit.diagnosis.releases import Release
 from sm120kit.diagnosis.tables import Row, read_table
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.facts import Known
 from sm120kit.snapshot.types import Part, Toolkit
 
-_TARGET = re.compile(r"(\d{1,2}\.\d)([af]?)(?:\+PTX)?")
+_TARGET = pattern(r"(\d{1,2}\.\d)([af]?)(?:\+PTX)?")
 
 
 class Architecture(Row, frozen=True, kw_only=True):

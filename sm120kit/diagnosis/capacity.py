@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
+
+from sm120kit.diagnosis.registry import NotApplicable
+from sm120kit.snapshot.facts import Fact
+
+if TYPE_CHECKING:
+    from sm120kit.diagnosis.case import Case
+
+SUBJECT = "launch line"
+"""What the checks of this family are about."""
 
 
 class CardSize(msgspec.Struct, frozen=True):
@@ -50,3 +61,14 @@ class CapacityPrediction(msgspec.Struct, frozen=True):
     cards: tuple[CardSize, ...] = ()
     """All GPUs, smallest first."""
     assumptions: tuple[str, ...] = ()
+
+
+def prediction_of(case: Case) -> Fact[CapacityPrediction]:
+    """What the server asked about will grant.
+
+    Raises:
+        NotApplicable: no launch line, no model or no GPU was given.
+    """
+    if case.capacity is None:
+        raise NotApplicable("no launch line with a model and a GPU was given (doctor --model DIR -- SGLANG ARGS)")
+    return case.capacity

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from sm120kit.diagnosis.proofs import ProofReport
-from sm120kit.diagnosis.types import Severity
+from sm120kit.diagnosis.types import ProofReport, Severity
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.types import Consumer, Distribution, LinkProbe, LiveView, Snapshot, Toolkit
 
@@ -137,10 +136,12 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     def distribution(self, name: str) -> Distribution | None:
         """The installed distribution of that normalised name that imports find (the first), or ``None``."""
+        return self._distributions.get(name)
+
+    @cached_property
+    def _distributions(self) -> dict[str, Distribution]:
         known = self.snapshot.distributions
-        if isinstance(known, Unknown):
-            return None
-        return next((each for each in known.value if each.name == name), None)
+        return {each.name: each for each in reversed(known.value)} if isinstance(known, Known) else {}
 
     @property
     def sglang(self) -> Fact[str]:

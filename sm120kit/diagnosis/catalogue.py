@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import traceback
 import zlib
 from collections.abc import Iterable, Iterator
+from importlib.machinery import SourceFileLoader
 from types import ModuleType
 
 import msgspec
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from sm120kit.data import data_path
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.errors import Sm120kitError
+from sm120kit.patterns import pattern
 
 PAGE_HEADINGS = ("What it finds", "Why it matters", "How it is found", "Remedy", "Sources")
 
@@ -48,8 +49,11 @@ class Catalogue(msgspec.Struct, frozen=True):
         raise Sm120kitError(f"there is no check {check_id!r}", hint=hint)
 
 
-def read_catalogue(extra_dirs: Iterable[str | os.PathLike[str]] = ()) -> Catalogue:
+def read_catalogue(extra_dirs: Iterable[str | os.PathLike[str]] = (), *, failures: bool = True) -> Catalogue:
     """Read every check file of the package, then of ``extra_dirs``.
+
+    Without ``failures`` only what can run: no failures known from logs alone, and no page and signatures of checks
+    that name a need. That is quicker.
 
     Raises:
         Sm120kitError: an extra folder does not exist, a file does not load, or an id is there twice.
@@ -59,7 +63,7 @@ def read_catalogue(extra_dirs: Iterable[str | os.PathLike[str]] = ()) -> Catalog
         if not os.path.isdir(folder):
             raise Sm120kitError(f"{folder} is not a folder of checks", hint="Give --checks-dir a folder of .py files")
         for path in _check_files(folder):
-            for found in _read_file(path, folder):
+            for found in _read_file(path, folder) if failures else _read_quickly(path, folder):
                 if found.id in entries:
                     raise Sm120kitError(
                         f"check {found.id!r} is defined twice: in {entries[found.id].path} and in {found.path}",
@@ -80,6 +84,43 @@ def _check_files(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(".py"))
 
 
+def _read_quickly(path: str, folder: str) -> list[Check | LogFailure]:
+    """The checks of a file without its page: nothing of one that holds none, and one with a need only when that is
+    met."""
+    try:
+        source = _source(path)
+    except OSError:
+        return _read_file(path, folder)  # which says why it cannot be read
+    marks = source.count(b"@check(")
+    if not marks:
+        return []
+    line = source[source.index(b"@check(") :].partition(b"\n")[0]
+    found = _NEEDING.fullmatch(line)
+    if marks > 1 or found is None:
+        return _read_file(path, folder)
+    from sm120kit.diagnosis.needs import NEEDS, only_with
+
+    check_id, need = found[1].decode(), found[2].decode()
+    if need not in NEEDS:
+        return _read_file(path, folder)
+    return [Check(check_id, only_with(need, lambda: _only_check(path, folder).run), path=path)]
+
+
+_NEEDING = pattern(rb'@check\("([a-z0-9.-]+)", needs="([a-z-]+)"\)')
+
+
+def _source(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, os.fstat(descriptor).st_size)
+    finally:
+        os.close(descriptor)
+
+
+def _only_check(path: str, folder: str) -> Check:
+    return next(found for found in _read_file(path, folder) if isinstance(found, Check))
+
+
 def _read_file(path: str, folder: str) -> list[Check | LogFailure]:
     module = _load(path, folder)
     return [
@@ -92,13 +133,13 @@ def _read_file(path: str, folder: str) -> list[Check | LogFailure]:
 def _load(path: str, folder: str) -> ModuleType:
     stem = os.path.relpath(path, folder).removesuffix(".py").replace(os.sep, "_")
     name = f"sm120kit._checks.{stem}_{zlib.crc32(os.fsencode(folder)):08x}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise Sm120kitError(f"{path} cannot be read as a check file")
-    module = importlib.util.module_from_spec(spec)
+    loader = SourceFileLoader(name, path)
+    module = ModuleType(name)
+    module.__file__ = path
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        # What importlib does besides costs as much again, for each of some ninety files.
+        exec(loader.get_code(name) or "", vars(module))
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise Sm120kitError(

@@ -7,13 +7,14 @@ import re
 from sm120kit.diagnosis.case import NamedGpu
 from sm120kit.diagnosis.gpus import GpuModel, gpu_models
 from sm120kit.errors import Sm120kitError
+from sm120kit.patterns import pattern
 
 MOST_GPUS = 128
 """Most GPUs that one ``--gpu`` may name: more than any one machine holds (an NVL72 rack has 72)."""
 
 _MIB = 1 << 20
-_COUNT = re.compile(r"(?P<name>.+?)\s*[x*](?P<count>\d+)")
-_CAPABILITY = re.compile(r"(?:sm_?|compute_?)?(?P<major>\d{1,2})\.?(?P<minor>\d)[af]?")
+_COUNT = pattern(r"(?P<name>.+?)\s*[x*](?P<count>\d+)")
+_CAPABILITY = pattern(r"(?:sm_?|compute_?)?(?P<major>\d{1,2})\.?(?P<minor>\d)[af]?")
 
 
 def parse_gpus(spec: str) -> tuple[NamedGpu, ...]:

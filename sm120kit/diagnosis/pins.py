@@ -10,9 +10,10 @@ import msgspec
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.tables import Row, read_table
 from sm120kit.diagnosis.versions import version_key, within
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.facts import Known
 
-_PIN = re.compile(
+_PIN = pattern(
     r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?==\s*(?P<version>[\w.!+-]+)\)?\s*(?:;\s*(?P<marker>.*))?"
 )
 SKIP_VARIABLE = "SGLANG_SKIP_SGL_KERNEL_VERSION_CHECK"

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from sm120kit.diagnosis.types import CannotTell, Finding, Signature
+from sm120kit.patterns import pattern
 
 if TYPE_CHECKING:
     from sm120kit.diagnosis.case import Case
 
-CHECK_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\.[a-z0-9]+(-[a-z0-9]+)*")
+CHECK_ID = pattern(r"[a-z0-9]+(-[a-z0-9]+)*\.[a-z0-9]+(-[a-z0-9]+)*")
 
 CheckFunction = Callable[["Case"], Iterator[Finding | CannotTell]]
 
@@ -56,14 +56,19 @@ def log_failure(failure_id: str) -> LogFailure:
     return LogFailure(_valid(failure_id))
 
 
-def check(check_id: str) -> Callable[[CheckFunction], Check]:
+def check(check_id: str, *, needs: str = "") -> Callable[[CheckFunction], Check]:
     """Make a generator over a case the check ``check_id`` (``family.name``).
 
     It yields findings, and ``CannotTell`` for each subject it could not judge; it raises ``NotApplicable`` where
-    there is nothing to judge. Having yielded nothing it says: looked at, and well.
+    there is nothing to judge. Having yielded nothing it says: looked at, and well. ``needs`` is a word of
+    :data:`sm120kit.diagnosis.needs.NEEDS`: without that it does not apply.
     """
     valid = _valid(check_id)
-    return lambda function: Check(id=valid, run=function)
+    if not needs:
+        return lambda function: Check(id=valid, run=function)
+    from sm120kit.diagnosis.needs import only_with
+
+    return lambda function: Check(id=valid, run=only_with(needs, lambda: function))
 
 
 def _valid(check_id: str) -> str:

@@ -8,12 +8,12 @@ from fnmatch import fnmatchcase
 from typing import Literal
 
 from sm120kit.diagnosis.case import Case
-from sm120kit.diagnosis.looked_at import looked_at
 from sm120kit.diagnosis.suppression import covering, covers, is_expired
 from sm120kit.diagnosis.types import (
     SCHEMA,
     CheckLine,
     CheckResult,
+    FactGroup,
     FailOn,
     Finding,
     Outcome,
@@ -36,8 +36,9 @@ def make_report(
     today: date,
     suppressions: Sequence[Suppression] = (),
     not_run: Collection[str] = (),
+    verbose: bool = False,
 ) -> Report:
-    """The whole report of one diagnosis.
+    """The whole report of one diagnosis; ``verbose``: with all that was looked at.
 
     ``not_run`` are ids of checks that were left out: a suppression of one of those is not called unused.
     """
@@ -58,8 +59,14 @@ def make_report(
         summary=_summary(findings, results, doubts),
         expired_suppressions=tuple(each for each in suppressions if is_expired(each, today)),
         unused_suppressions=tuple(each for each in active if _is_unused(each, results, not_run)),
-        looked_at=looked_at(case),
+        looked_at=_looked_at(case) if verbose else (),
     )
+
+
+def _looked_at(case: Case) -> tuple[FactGroup, ...]:
+    from sm120kit.diagnosis.looked_at import looked_at
+
+    return looked_at(case)
 
 
 def exit_code(report: Report, fail_on: FailOn) -> int:
@@ -74,10 +81,14 @@ def exit_code(report: Report, fail_on: FailOn) -> int:
 
 
 def fingerprint(check_id: str, subject: str) -> str:
-    """16 hexadecimal digits that stay the same as long as check and subject do."""
-    from hashlib import sha256
+    """16 hexadecimal digits that stay the same as long as check and subject do: FNV-1a of both.
 
-    return sha256(f"{check_id}\0{utf8_text(subject)}".encode()).hexdigest()[:16]
+    (An identifier, not a seal: hashlib would load OpenSSL, which costs more than all the findings of a report.)
+    """
+    digest = 0xCBF29CE484222325
+    for byte in f"{check_id}\0{utf8_text(subject)}".encode():
+        digest = (digest ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return f"{digest:016x}"
 
 
 def _reported(finding: Finding, suppressions: Sequence[Suppression]) -> ReportedFinding:

@@ -250,3 +250,46 @@ class Signature(Struct, frozen=True):
     Empty: the title of the page."""
     remedies: tuple[LogRemedy, ...] = ()
     """Empty: what the page says under Remedy."""
+
+
+PROOF_SCHEMA = "sm120kit.proof/1"
+
+ProofOutcome = Literal["passed", "failed", "not-run"]
+
+
+class Proof(Struct, frozen=True):
+    """One rung with its outcome."""
+
+    rung: str
+    consumers: tuple[str, ...]
+    shows: str
+    outcome: ProofOutcome
+    command: str
+    error: str = ""
+    """The first true error line, not its wrapper's."""
+    check: str = ""
+    """The check whose signature explains that line."""
+    reason: str = ""
+    """Why it was not run."""
+    seconds: float = 0.0
+    cached: bool = False
+
+
+class ProofReport(Struct, frozen=True):
+    """All proofs of one toolkit."""
+
+    schema: str
+    tool_version: str
+    cuda_home: str
+    architecture: str
+    """What was compiled for (``sm_120a``; several with commas), and in ``architecture_why`` why that."""
+    architecture_why: str
+    proofs: tuple[Proof, ...]
+    seconds: float = 0.0
+    """Wall time of all of them, side by side."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether something was run and nothing failed."""
+        outcomes = {proof.outcome for proof in self.proofs}
+        return "failed" not in outcomes and "passed" in outcomes

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_VERSION = re.compile(
+from sm120kit.patterns import pattern
+
+_VERSION = pattern(
     r"v?(?:(?P<epoch>\d+)!)?(?P<release>\d+(?:\.\d+)*)"
     r"(?:[-_.]?(?P<pre>a|b|c|rc|alpha|beta|pre|preview)[-_.]?(?P<pre_number>\d*))?"
     r"(?:(?:[-_.]?(?P<post>post|rev|r)[-_.]?(?P<post_number>\d*))|-(?P<post_short>\d+))?"

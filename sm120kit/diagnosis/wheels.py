@@ -3,16 +3,16 @@ wheel brings which CUDA library."""
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.tables import Row, read_table
 from sm120kit.diagnosis.types import Manual
 from sm120kit.diagnosis.versions import within
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.facts import Known
 
-_CUDA_LIBRARY = re.compile(
+_CUDA_LIBRARY = pattern(
     r"lib(?:cudart|nvrtc|cublas|cublasLt|cufft|curand|cusolver|cusolverMg|cusparse|cusparseLt|cudnn\w*|cufile|cupti|nccl"
     r"|nvJitLink|nvshmem_host|nvToolsExt|nvrtc-builtins)\.so(?:\.\d+)*"
 )
@@ -30,6 +30,8 @@ class KnownBad(Row, frozen=True, kw_only=True):
     beside_last: str = ""
     majors: tuple[int, ...] = ()
     """Compute capability majors that it concerns; empty for all."""
+    models: Literal["all", "multimodal"] = "all"
+    """Models that it concerns, where one is named."""
     severity: Literal["error", "warning", "note"]
     effect: str
     """What happens, as a clause behind ``NAME VERSION``."""
@@ -37,9 +39,12 @@ class KnownBad(Row, frozen=True, kw_only=True):
     commands: tuple[str, ...] = ()
 
     def concerns(self, case: Case) -> bool:
-        """Whether the installed packages are these versions."""
+        """Whether the installed packages are these versions, and the model one that they are bad for."""
         installed = case.distribution(self.package)
         if installed is None or not within(installed.version, self.first, self.last):
+            return False
+        model = case.request.model
+        if self.models == "multimodal" and isinstance(model, Known) and not model.value.multimodal:
             return False
         if not self.beside:
             return True

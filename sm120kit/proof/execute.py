@@ -36,6 +36,7 @@ def prove(
     tell: Callable[[Proof], None] = lambda _: None,
 ) -> ProofReport:
     """Try every rung for one toolkit in ``environment``; ``tell`` hears of each as it ends."""
+    start = time.monotonic()
     checks = tuple(checks)
     rungs = sorted((*ladder(case, use), *more), key=lambda rung: -rung.cost)
 
@@ -55,7 +56,8 @@ def prove(
     targets, why = architectures(case, use)
     order = {name: place for place, name in enumerate(_ORDER)}
     proofs.sort(key=lambda proof: (order.get(proof.rung, len(order)), proof.rung, proof.consumers))
-    return ProofReport(SCHEMA, __version__, use.toolkit.home, ", ".join(targets), why, tuple(proofs))
+    seconds = time.monotonic() - start
+    return ProofReport(SCHEMA, __version__, use.toolkit.home, ", ".join(targets), why, tuple(proofs), seconds)
 
 
 def _try(

@@ -35,8 +35,9 @@ def _headers_listed(path: str) -> set[str]:
 
 
 def _headers_marked(path: str) -> set[str]:
-    with open(path, encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123
-        return {match[1] for line in file if (match := re.match(r'# \d+ "(/[^"]+)"', line))}
+    # Ten megabytes and more: looked through as bytes and in one go, it takes a tenth of what lines would.
+    with open(path, "rb") as file:  # noqa: PTH123
+        return {os.fsdecode(name) for name in set(re.findall(rb'\n# \d+ "(/[^"\n]+)"', file.read()))}
 
 
 def _earlier(headers: set[str], include_dirs: Sequence[str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ _MACHINE_CODE = 2
 """Kind of a fat binary's entry; 1 is PTX."""
 _LARGEST = 256 << 20
 
-_EXPLAINED_BY = {
+EXPLAINED_BY = {
     "are of different CCCL versions": "toolkit.cccl-mixed",
     "The version of CUB in your include path is not compatible with this release of Thrust": "toolkit.cccl-mixed",
     "CUDA_ERROR_STUB_LIBRARY": "toolkit.libcuda-stub-missing",
@@ -32,7 +32,7 @@ _EXPLAINED_BY = {
 
 def explained_by(error: str) -> str:
     """Id of the check whose page explains an error that only a proof meets; empty where none does."""
-    return next((check for words, check in _EXPLAINED_BY.items() if words in error), "")
+    return next((check for words, check in EXPLAINED_BY.items() if words in error), "")
 
 
 def fault_in(rung: Rung, scratch: str) -> str:
@@ -48,7 +48,7 @@ def fault_in(rung: Rung, scratch: str) -> str:
         return f"error: {program} ended with 0 and made no {rung.output}: {error.strerror}"
     if not content:
         return f"error: {program} ended with 0, and the {rung.output} that it made is empty"
-    lost = [word for word in rung.holds if not re.search(rf"\b{word}\b".encode(), content)]
+    lost = [word for word in rung.holds if word.encode() not in content]
     if lost:
         return f"error: {program} ended with 0, and what it read does not hold {', '.join(lost)}"
     if rung.machine_code:

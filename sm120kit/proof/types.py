@@ -1,11 +1,13 @@
-"""What is tried to prove a toolkit, as plain data. What became of it is :mod:`sm120kit.diagnosis.proofs`, since
+"""What is tried to prove a toolkit, as plain data. What became of it is :mod:`sm120kit.diagnosis.types`, since
 checks judge by it."""
 
 from __future__ import annotations
 
 import msgspec
 
-from sm120kit.diagnosis.proofs import SCHEMA, Outcome, Proof, ProofReport
+from sm120kit.diagnosis.types import PROOF_SCHEMA as SCHEMA
+from sm120kit.diagnosis.types import Proof, ProofReport
+from sm120kit.diagnosis.types import ProofOutcome as Outcome
 
 __all__ = ["SCHEMA", "Outcome", "Proof", "ProofReport", "Rung"]
 

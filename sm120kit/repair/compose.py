@@ -6,15 +6,22 @@ fit each other. Each part may come from another wheel, a system toolkit or Flash
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sm120kit.diagnosis.architectures import release_supports
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.releases import Release
+from sm120kit.diagnosis.remedies import toolkit_release
 from sm120kit.repair.types import Choice
 from sm120kit.snapshot.facts import Known
+from sm120kit.snapshot.nvcc_profile import evaluate
 from sm120kit.snapshot.types import Part, Toolkit
+
+_NO_SOURCES = ("view", "distro")
+"""A view is made of other trees, and a distribution keeps CUDA's headers and libraries among all others."""
 
 _LAYOUTS_OF_ONE_INSTALLER = ("system", "conda")
 """Layouts whose parts without a readable release are taken to be of the release of their own nvcc."""
@@ -86,7 +93,7 @@ class Incomplete:
 
 def compose(case: Case) -> Composition | Incomplete:
     """Choose the set that serves this target best: torch's CUDA release first, then the newest compiler."""
-    trees = [toolkit for toolkit in case.snapshot.toolkits if toolkit.layout != "view"]
+    trees = [toolkit for toolkit in case.snapshot.toolkits if toolkit.layout not in _NO_SOURCES]
     reasons: list[str] = []
     found: list[Composition] = []
     for nvcc in _located(trees, "nvcc"):
@@ -106,6 +113,8 @@ def _around(nvcc: Located, trees: Sequence[Toolkit], case: Case) -> Composition 
     lacking = [name for name in ("nvcc.profile", "ptxas", "fatbinary", "cudafe++") if nvcc.tree.part(name) is None]
     if lacking:
         return f"{whose} has no {', '.join(lacking)} beside it"
+    if not _serves_a_view(nvcc.tree):
+        return f"{whose} has an nvcc.profile that leads elsewhere than to the folders beside it"
     torch = _torch_release(case)
     if torch is not None and torch.major != nvcc.release.major:
         return f"{whose} is of another CUDA major than torch, which was built with {torch}"
@@ -165,8 +174,10 @@ def crt_fits(crt: Located, nvcc: Located) -> bool:
 
 
 def cicc_fits(cicc: Release, nvcc: Release) -> bool:
-    """Whether this nvcc's ptxas reads the PTX of this cicc, and its stub code fits the release's crt headers."""
-    if cicc.major != nvcc.major or cicc > nvcc:
+    """Whether this nvcc's ptxas reads the PTX of this cicc, which knows nvcc's options and fits the crt headers."""
+    row = toolkit_release(nvcc)
+    oldest = Release.parse(row.oldest_cicc) if row else None
+    if cicc.major != nvcc.major or cicc > nvcc or (oldest is not None and cicc < oldest):
         return False
     return (cicc == Release(13, 0)) == (nvcc == Release(13, 0))
 
@@ -195,6 +206,17 @@ def whole_cccl_sources(trees: Sequence[Toolkit], case: Case) -> Iterator[CcclSou
                 f"{base}/cub/cub",
                 f"{base}/thrust/thrust",
             )
+
+
+def _serves_a_view(tree: Toolkit) -> bool:
+    """Whether an nvcc with this profile, called in another folder's bin, finds headers and cicc in that folder."""
+    if not isinstance(tree.profile, Known):
+        return False
+    variables = evaluate(tree.profile.value, "/view/bin", "", {})
+    includes = f"{variables.get('INCLUDES', '')} {variables.get('SYSTEM_INCLUDES', '')}"
+    programs = f"{variables.get('CICC_PATH', '')}:{variables.get('PATH', '')}".split(":")
+    found = re.findall(r"-(?:I|isystem)\W*(/[^\s\"]*)", includes)
+    return "/view/include" in map(posixpath.normpath, found) and "/view/nvvm/bin" in map(posixpath.normpath, programs)
 
 
 def _choose_cccl(nvcc: Located, trees: Sequence[Toolkit], case: Case) -> tuple[CcclSource | None, str]:

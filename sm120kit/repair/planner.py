@@ -176,11 +176,13 @@ def _in_place(
     if lacking:
         return _blocked(case, plan, findings, lacking)
     cures = tuple(Cured(each.check, each.subject, each.message) for each in wanted if steps and is_addable(each))
+    parts = [part.path for tree in trees for part in tree.parts] if steps else []
     return replace(
         plan,
         steps=tuple(steps),
         switch_from=len(steps),
         contents=contents,
+        dependencies=tuple(found for path in parts if (found := _dependency(path)) is not None),
         cures=cures,
         manual=_manual(findings, cures),
     )

@@ -209,6 +209,8 @@ class FixReport(Struct, frozen=True):
     """The script to source from now on; empty where there is no view."""
     applied: int = 0
     """Number of the journal record; 0 = nothing was applied."""
+    undo: str = ""
+    """The command that takes it back."""
     after: tuple[Finding, ...] = ()
     """Findings once applied, read as if the env script had been sourced."""
     proof: ProofReport | None = None

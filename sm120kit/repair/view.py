@@ -60,7 +60,7 @@ def lay_out(made: Composition, names: Names, stub: bytes) -> Layout:
             reasons[name] = reason
 
     bin_dir = posixpath.dirname(made.nvcc.part.path)
-    whole_bin = bin_dir == f"{made.nvcc.tree.home}/bin" and bin_dir not in ("/usr/bin", "/bin")
+    whole_bin = bin_dir == f"{made.nvcc.tree.home}/bin" and made.nvcc.tree.layout != "conda"
     for name in names(bin_dir):
         if whole_bin or _CUDA_TOOLS.fullmatch(name):
             link(f"bin/{name}", f"{bin_dir}/{name}", f"tool of {made.nvcc.origin}")
@@ -143,11 +143,12 @@ def _include(made: Composition, names: Names, link: Callable[[str, str, str], No
 
 def _libraries(made: Composition, names: Names, link: Callable[[str, str, str], None]) -> None:
     first = posixpath.dirname(made.libcudart.part.path)
+    shared = {_library_dir(tree) for tree in made.trees if tree.layout == "conda"}
     folders = [first, *(f for f in map(_library_dir, made.trees) if f and f != first)]
     versioned: dict[str, str] = {}
     for folder in folders:
-        # A distribution keeps CUDA's libraries among all others: only its own belong into the view.
-        wanted = r"lib(cu|nv|np).*" if _is_shared_folder(folder) else r"lib.+"
+        # A conda environment keeps CUDA's libraries among all others: only they belong into the view.
+        wanted = r"lib(cu|nv|np).*" if folder in shared else r"lib.+"
         for name in names(folder):
             match = re.fullmatch(rf"({wanted}\.so)(\.\d+)*|{wanted}\.a", name)
             if match:
@@ -156,10 +157,6 @@ def _libraries(made: Composition, names: Names, link: Callable[[str, str, str], 
                     versioned[match[1]] = min(versioned.get(match[1], name), name, key=len)
     for unversioned, name in versioned.items():
         link(f"lib64/{unversioned}", name, "the unversioned name that the linker looks for")
-
-
-def _is_shared_folder(folder: str) -> bool:
-    return folder in ("/lib", "/lib64", "/usr/lib", "/usr/lib64") or folder.startswith(("/usr/lib/", "/lib/"))
 
 
 def _include_dir(tree: Toolkit) -> str:

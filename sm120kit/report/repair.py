@@ -128,7 +128,7 @@ def _closing(lines: Lines, report: FixReport) -> None:
         lines.prose(f"Repaired, as number {report.applied}.{proved}", style="bold green")
         if not plan.in_place:
             _command(lines, "A shell uses it once it has sourced", source)
-        _command(lines, "This takes it back, path by path", f"sm120kit undo {report.applied}")
+        _command(lines, "This takes it back, path by path", report.undo)
     elif plan.blocked:
         lines.prose("Nothing was written.", style="bold red")
     elif plan.steps:

@@ -10,9 +10,7 @@ from sm120kit.capacity.types import SCHEMA as CAPACITY_PLAN_SCHEMA
 from sm120kit.capacity.types import Plan as CapacityPlan
 from sm120kit.diagnosis.logs.types import SCHEMA as WHY_SCHEMA
 from sm120kit.diagnosis.logs.types import Why
-from sm120kit.diagnosis.proofs import SCHEMA as PROOF_SCHEMA
-from sm120kit.diagnosis.proofs import ProofReport
-from sm120kit.diagnosis.types import COMPARISON_SCHEMA, Comparison, Report
+from sm120kit.diagnosis.types import COMPARISON_SCHEMA, PROOF_SCHEMA, Comparison, ProofReport, Report
 from sm120kit.diagnosis.types import SCHEMA as REPORT_SCHEMA
 from sm120kit.repair.types import (
     FIX_SCHEMA,

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.types import GlibcGuards, HostCompilerLimits
 
-_LAUNCH = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+__cudaLaunch\(([^)\r\n]*)\)", re.MULTILINE)
-_GCC = re.compile(r"^[ \t]*#[ \t]*if[ \t]+__GNUC__[ \t]*>[ \t]*(\d{1,4})\b", re.MULTILINE)
-_CLANG_BLOCK = re.compile(r"^[ \t]*#[ \t]*(?:el)?if[ \t]+defined\(__clang__\)", re.MULTILINE)
-_CLANG = re.compile(r"__clang_major__[ \t]*(>=?)[ \t]*(\d{1,4})\b")
+_LAUNCH = pattern(rb"^[ \t]*#[ \t]*define[ \t]+__cudaLaunch\(([^)\r\n]*)\)", re.MULTILINE)
+_GCC = pattern(r"^[ \t]*#[ \t]*if[ \t]+__GNUC__[ \t]*>[ \t]*(\d{1,4})\b", re.MULTILINE)
+_CLANG_BLOCK = pattern(r"^[ \t]*#[ \t]*(?:el)?if[ \t]+defined\(__clang__\)", re.MULTILINE)
+_CLANG = pattern(r"__clang_major__[ \t]*(>=?)[ \t]*(\d{1,4})\b")
 
 
 def launch_arguments(files: Files, include_dir: str) -> Fact[int]:

@@ -11,11 +11,12 @@ from typing import Any
 
 import msgspec
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.facts import Known, Source
 from sm120kit.snapshot.files import Files
 
 _JSON_LIMIT = 256 << 10
-_VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){1,5}", re.ASCII)
+_VERSION = pattern(r"\d{1,6}(\.\d{1,6}){1,5}", re.ASCII)
 
 _COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "cuda_nvcc": ("nvcc", "nvcc.profile", "ptxas", "fatbinary", "cudafe++", "nvlink"),

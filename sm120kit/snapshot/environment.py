@@ -6,12 +6,13 @@ import os
 import re
 
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.context import DEFAULT_PATH
 from sm120kit.snapshot.files import Files
 
-_LINE = re.compile(r"\s*(?:export\s+|declare\s+-x\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
-_ESCAPED = re.compile(r'\\(["\\$`])')
-_COMMENT = re.compile(r"\s+#.*")
+_LINE = pattern(r"\s*(?:export\s+|declare\s+-x\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
+_ESCAPED = pattern(r'\\(["\\$`])')
+_COMMENT = pattern(r"\s+#.*")
 
 
 def read_environment(env_file: str, pid: int, root: str) -> tuple[dict[str, str], str]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from sm120kit.patterns import pattern
 
 if TYPE_CHECKING:  # a child process reads files without it, and starts in a third of the time
     from sm120kit.snapshot.types import Mount
@@ -20,7 +21,7 @@ READ_LIMIT = 4 << 20
 """Bytes read of one file unless a caller knows better."""
 
 _MOST_LINKS = 40
-_UNPAIRED = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_UNPAIRED = pattern("[\ud800-\udc7f\udd00-\udfff]")
 """Surrogates that stand for no byte of a file name."""
 
 T = TypeVar("T")
@@ -203,7 +204,10 @@ def _read_regular(path: str, limit: int) -> bytes:
     descriptor = _open_regular(path)
     try:
         pieces = []
-        while limit > 0 and (piece := os.read(descriptor, min(limit, 1 << 20))):
+        # A buffer as large as the file: a page of memory costs more than a read, and most files are small. Those of
+        # /proc say that they hold nothing.
+        most = min(os.fstat(descriptor).st_size + 1, 1 << 20) if limit else 0
+        while limit > 0 and (piece := os.read(descriptor, min(limit, max(most, 1 << 14)))):
             pieces.append(piece)
             limit -= len(piece)
         return b"".join(pieces)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.compiler_command import compiler_of, words
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
@@ -25,10 +26,10 @@ FLAG_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 """Variables whose flags nvcc adds to its own; one of them may be ``-ccbin``."""
 
 _COMMON = ("c++", "g++", "gcc", "cc", "clang++", "clang")
-_NAME = re.compile(r"(?:[\w.]+-)*?(gcc|g\+\+|cc|c\+\+|clang|clang\+\+)(?:-(\d+(?:\.\d+)*))?")
-_IN_FOLDER = re.compile(r"/(?:llvm|clang|gcc-toolset|devtoolset|gcc)-(\d+(?:\.\d+)*)/")
-_CLANG_SAYS = re.compile(r"\bclang version (\d+(?:\.\d+)+)")
-_GCC_SAYS = re.compile(r"^[^\n(]*\([^\n]*?\) (\d+\.\d+(?:\.\d+)*)")
+_NAME = pattern(r"(?:[\w.]+-)*?(gcc|g\+\+|cc|c\+\+|clang|clang\+\+)(?:-(\d+(?:\.\d+)*))?")
+_IN_FOLDER = pattern(r"/(?:llvm|clang|gcc-toolset|devtoolset|gcc)-(\d+(?:\.\d+)*)/")
+_CLANG_SAYS = pattern(r"\bclang version (\d+(?:\.\d+)+)")
+_GCC_SAYS = pattern(r"^[^\n(]*\([^\n]*?\) (\d+\.\d+(?:\.\d+)*)")
 _OLDEST_SUFFIX = 7
 
 
@@ -53,9 +54,8 @@ def _compilers(context: Context, asked: dict[str, tuple[Kind, Fact[str]]]) -> It
             continue
         real = _real(context, path.value)
         kind, version = _by_name(path.value, real)
-        # The file's name gives the major version, all that nvcc's limits speak of; c++ itself is asked all the same,
-        # because a name is not proof and this is the compiler that builds.
-        if command in called and (command != "gcc" or isinstance(version, Unknown)):
+        # Where the file's name tells the major version, which is all that nvcc's limits speak of, nobody is asked.
+        if command in called and isinstance(version, Unknown):
             key = real if _NAME.fullmatch(posixpath.basename(real)) else path.value
             if key not in asked:
                 asked[key] = _ask(context, command, path.value)

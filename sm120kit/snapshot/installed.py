@@ -11,6 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.context import DEFAULT_PATH
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.interpreter import existing, extra_folders
@@ -22,8 +23,8 @@ COMMON_HOMES = ("/venv", "/.venv", "/app/.venv", "/app/venv", "/root/.venv", "/w
 _MOST_NESTED = 8
 """Environments made from environments that are followed to the Python below."""
 
-_VERSIONED = re.compile(r"python(\d+\.\d+)t?")
-_SITE_FOLDER = re.compile(
+_VERSIONED = pattern(r"python(\d+\.\d+)t?")
+_SITE_FOLDER = pattern(
     r"(?P<prefix>/.*?)?/lib(?:64)?/python(?P<version>\d+\.\d+|3)t?/(?:site|dist)-packages", re.DOTALL
 )
 

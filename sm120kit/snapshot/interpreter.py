@@ -34,6 +34,30 @@ def ask_interpreter(context: Context, python: str) -> Interpreter:
     return _interpreter(context, answer)
 
 
+def environment_of_own_program(context: Context, python: str) -> Interpreter | None:
+    """A virtual environment made from the very Python that runs us: what it would say, without starting it.
+
+    ``None`` where it is no such environment, or one that sees the packages of its base, whose rules are site's own.
+    """
+    files = context.files
+    prefix = posixpath.dirname(posixpath.dirname(python))
+    mark, _, version, _, base_prefix, stdlib, include_dir, soabi, *_ = interpreter_child.describe()
+    try:
+        pairs = (line.partition("=") for line in files.text(f"{prefix}/pyvenv.cfg").splitlines())
+        keys = {key.strip().lower(): value.strip() for key, _, value in pairs}
+        own = files.real(sys.executable) if sys.executable else ""
+        ours = files.real(keys["home"]) == posixpath.dirname(own)
+    except (OSError, KeyError):
+        return None
+    # The program of an environment is a link to that of its base, or with --copies a small one that starts it.
+    ours = ours and version in (keys.get("version"), keys.get("version_info"))
+    if not ours or keys.get("include-system-site-packages", "").lower() != "false":
+        return None
+    folders = dict.fromkeys((sys.platlibdir, "lib"))
+    sites = [f"{prefix}/{folder}/{posixpath.basename(stdlib)}/site-packages" for folder in folders]
+    return _interpreter(context, [mark, python, version, prefix, base_prefix, stdlib, include_dir, soabi, "", *sites])
+
+
 def own_interpreter(context: Context) -> Interpreter:
     """The same of the Python that runs us, without starting anything."""
     return _interpreter(context, interpreter_child.describe())

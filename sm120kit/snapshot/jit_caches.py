@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
@@ -32,8 +33,8 @@ MOST_MODULES = 400
 _MOST_ARCHITECTURES = 4
 _MOST_NAMED = 5
 _NINJA_LIMIT = 8 << 10
-_HOME = re.compile(rb"^cuda_home = (.+)$", re.MULTILINE)
-_NVCC = re.compile(rb"^nvcc = (.+)/bin/nvcc$", re.MULTILINE)
+_HOME = pattern(rb"^cuda_home = (.+)$", re.MULTILINE)
+_NVCC = pattern(rb"^nvcc = (.+)/bin/nvcc$", re.MULTILINE)
 _MOST_LINKS = 8
 _MOST_PROCESSES = 20_000
 

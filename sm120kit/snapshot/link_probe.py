@@ -13,6 +13,7 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.compiler_command import words
 from sm120kit.snapshot.consumers import RULES
 from sm120kit.snapshot.consumers.cuda_home import choose
@@ -26,14 +27,14 @@ from sm120kit.snapshot.types import Consumer, LinkProbe, Toolkit
 OUTPUT_LIMIT = 4 << 10
 """Characters kept of a linker's words."""
 
-_MISSING = re.compile(
+_MISSING = pattern(
     r"(?:cannot find|unable to find library) -l(:?[^\s:]+)"  # GNU ld and gold; lld
     r"|library not found: (\S+)"  # mold
 )
 _STOPS_AT_FIRST = "library not found: "
-_NO_LINKER = re.compile(r"fatal error: cannot find '\S*ld\S*'|unable to execute command: Executable \"\S*ld\S*\"")
+_NO_LINKER = pattern(r"fatal error: cannot find '\S*ld\S*'|unable to execute command: Executable \"\S*ld\S*\"")
 """gcc, clang."""
-_SUMMARY = re.compile("ld returned|linker command failed|compilation terminated")
+_SUMMARY = pattern("ld returned|linker command failed|compilation terminated")
 _LINKER_DIRS = (
     "/usr/local/lib/{triplet}", "/lib/{triplet}", "/usr/lib/{triplet}", "/usr/local/lib64", "/lib64", "/usr/lib64",
     "/usr/local/lib", "/lib", "/usr/lib",
@@ -52,7 +53,37 @@ def ask_linkers(context: Context, consumers: Sequence[Consumer], toolkits: Seque
         questions.setdefault(question, []).append(consumer)
     for toolkit in _toolkits_to_ask(context, toolkits, nobody_links=not questions):
         questions.setdefault((toolkit.home, _default_line(context, toolkit.home)), [])
-    return tuple(_probe(context, home, command, names) for (home, command), names in questions.items())
+    answers: dict[_Question, LinkProbe] = {}
+    for question in sorted(questions, key=lambda each: -len(each[1])):
+        home, command = question
+        told = (_told_by(context, question, answer) for answer in answers.values())
+        known = next((missing for missing in told if missing is not None), None)
+        if known is None:
+            answers[question] = _probe(context, home, command, questions[question])
+        else:
+            answers[question] = LinkProbe(home, tuple(questions[question]), command, asked=True, missing=known)
+    return tuple(answers[question] for question in questions)
+
+
+def _told_by(context: Context, question: _Question, answer: LinkProbe) -> Fact[tuple[str, ...]] | None:
+    """What a linker's answer to a longer line says about this one; ``None`` where it leaves that open.
+
+    A library that the longer line misses is missed by this one too, which has fewer folders. One that it finds is
+    found here unless it lies in one of the other folders alone.
+    """
+    home, command = question
+    longer = answer.command
+    if home != answer.cuda_home or not answer.asked or not isinstance(answer.missing, Known) or command == longer:
+        return None
+    rest = iter(longer)
+    if not all(word in rest for word in command) or "skipping incompatible" in answer.output:
+        return None
+    others = [word[2:] for word in longer if word.startswith("-L") and word not in command]
+    asked_for = [word[2:] for word in command if word.startswith("-l")]
+    missing = tuple(name for name in asked_for if name in answer.missing.value)
+    if any(_holds(context, folder, name) for name in asked_for if name not in missing for folder in others):
+        return None
+    return Known(missing, answer.missing.source)
 
 
 def _questions_of_consumers(context: Context, consumers: Sequence[Consumer]) -> Iterator[tuple[_Question, str]]:

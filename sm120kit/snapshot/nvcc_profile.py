@@ -8,16 +8,16 @@ environment's; reading ends at the first line that is no assignment; ``#`` begin
 from __future__ import annotations
 
 import posixpath
-import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.files import Files
 
-_ASSIGNMENT = re.compile(r"([^\s=+?:]*)\s*(\?=|\+=|=\+|=)(.*)")
-_REFERENCE = re.compile(r"\$\(([^()]*)\)")
+_ASSIGNMENT = pattern(r"([^\s=+?:]*)\s*(\?=|\+=|=\+|=)(.*)")
+_REFERENCE = pattern(r"\$\(([^()]*)\)")
 _VALUE_LIMIT = 64 << 10
 _TARGET_DIRS = {62: ("x86_64-linux",), 183: ("sbsa-linux", "aarch64-linux")}
 """By e_machine of the nvcc binary (62 = x86_64, 183 = AArch64): the cross-build folder it prefers."""
@@ -118,18 +118,19 @@ def _include_dirs(
     of_profile = f"{includes} {system}"
     return resolve(
         [
-            *_folders(of_user, "-I", "--include-path"),
+            *_folders(of_user, "-I", "--include-path", lists=True),
             *_folders(of_profile, "-I"),
             *environment.get("CPATH", "").split(":"),
-            *_folders(of_user, "-isystem", "--system-include"),
+            *_folders(of_user, "-isystem", "--system-include", lists=True),
             *_folders(of_profile, "-isystem"),
             *environment.get("CPLUS_INCLUDE_PATH", "").split(":"),
         ]
     )
 
 
-def _folders(flags: str, *options: str) -> list[str]:
-    """The folders that these options name, written joined, apart, or with ``=`` and commas as nvcc takes them."""
+def _folders(flags: str, *options: str, lists: bool = False) -> list[str]:
+    """The folders that these options name, written joined, apart or with ``=``, and on nvcc's own command line also
+    as ``lists`` with commas."""
     try:
         words = shlex.split(flags)
     except ValueError:
@@ -141,7 +142,7 @@ def _folders(flags: str, *options: str) -> list[str]:
         if not option:
             continue
         value = word[len(option) :].lstrip("=") or next(following, "")
-        found += value.split(",")
+        found += value.split(",") if lists else [value]
     return found
 
 

@@ -6,16 +6,16 @@ P2P Request Redirect = 0x4). Beyond byte 64 only root may read a device's config
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator, Sequence
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.types import PciPath
 
 _DEVICES = "/sys/bus/pci/devices"
-_ADDRESS = re.compile(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_ADDRESS = pattern(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 _SPACE = 4096
 _FIRST_EXTENDED = 0x100
 _ACS, _CONTROL, _REQUEST_REDIRECT = 0x000D, 6, 0x4

@@ -12,12 +12,13 @@ from functools import cached_property
 
 import msgspec
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.types import Distribution
 
 _RECORD_LIMIT = 16 << 20
-_HASH_AND_SIZE = re.compile(rb"[^,]*,([0-9]{0,18})")
+_HASH_AND_SIZE = pattern(rb"[^,]*,([0-9]{0,18})")
 
 
 class Distributions(msgspec.Struct, frozen=True):

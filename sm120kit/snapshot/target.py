@@ -15,7 +15,12 @@ from sm120kit.snapshot.environment import read_environment
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.installed import python_at, python_of, pythons_in
-from sm120kit.snapshot.interpreter import ask_interpreter, is_own_interpreter, own_interpreter
+from sm120kit.snapshot.interpreter import (
+    ask_interpreter,
+    environment_of_own_program,
+    is_own_interpreter,
+    own_interpreter,
+)
 from sm120kit.snapshot.runner import RunFailure
 from sm120kit.snapshot.types import Interpreter, Target
 
@@ -104,6 +109,8 @@ def _of_interpreter(context: Context, options: TargetOptions) -> ResolvedTarget:
     try:
         if is_own_interpreter(context.files, python):
             interpreter, source = own_interpreter(context), Source("system", "the Python that runs sm120kit")
+        elif derived := environment_of_own_program(context, python):
+            interpreter, source = derived, Source("file", f"{derived.prefix}/pyvenv.cfg")
         else:
             interpreter, source = ask_interpreter(context, python), Source("command", f"{python} -I -S")
     except RunFailure as failure:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.consumers.visibility import visible
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.nvcc_wrapper import HEAD, executed_by
@@ -15,11 +16,11 @@ from sm120kit.snapshot.nvcc_wrapper import HEAD, executed_by
 CU12_FOLDERS = ("cuda_nvcc", "cuda_runtime", "cuda_cccl", "cuda_nvrtc")
 """Below site-packages/nvidia: the cu12 wheels give each component a folder of its own."""
 
-_EXPLICIT = re.compile(r"--cuda-home|[A-Z][A-Z0-9_]*")
+_EXPLICIT = pattern(r"--cuda-home|[A-Z][A-Z0-9_]*")
 """How a folder was found that somebody named: by the option, or by a variable. No option of ours hides it."""
 _SYSTEM_FOLDERS = ("/usr/local", "/opt")
 _DISTRO_HOMES = ("/usr/lib/nvidia-cuda-toolkit", "/usr/lib/cuda")
-_CUDA_NAME = re.compile(r"cuda(-\d+(\.\d+)*)?")
+_CUDA_NAME = pattern(r"cuda(-\d+(\.\d+)*)?")
 _MOST_WRAPPERS = 4
 
 

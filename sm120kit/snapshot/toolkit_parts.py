@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot import crt_headers
 from sm120kit.snapshot.cccl import version_header
 from sm120kit.snapshot.context import Context
@@ -23,7 +24,7 @@ _ARCHIVES = {"libcudart-static": "libcudart_static.a", "libcudadevrt": "libcudad
 _LIBRARIES = {"libcudart": "libcudart", "nvrtc": "libnvrtc"}
 _MACROS = {"runtime-headers": b"CUDART_VERSION", "driver-header": b"CUDA_VERSION"}
 _BINARIES = ("nvcc", "cicc", "ptxas")
-_RELEASE = re.compile(rb"release (\d{1,4}\.\d{1,4}), V(\d{1,6}(?:\.\d{1,6}){1,4})")
+_RELEASE = pattern(rb"release (\d{1,4}\.\d{1,4}), V(\d{1,6}(?:\.\d{1,6}){1,4})")
 _WHOLE_BINARY = 512 << 20
 
 _WITNESSES = {"crt": ("host_config.h", "host_runtime.h", "math_functions.h")}

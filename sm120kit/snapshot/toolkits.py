@@ -8,17 +8,18 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot import crt_headers, nvcc_profile
 from sm120kit.snapshot.cccl import cccl_copies
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.cuda_manifest import read_manifest
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
+from sm120kit.snapshot.live_view import MANIFEST as VIEW_MANIFEST
 from sm120kit.snapshot.nvcc_profile import SearchPaths
 from sm120kit.snapshot.records import Distributions, RecordIndex
 from sm120kit.snapshot.toolkit_homes import CU12_FOLDERS, Tree, find_trees
 from sm120kit.snapshot.toolkit_parts import Places, ask_architectures, find_parts, read_part
-from sm120kit.snapshot.live_view import MANIFEST as VIEW_MANIFEST
 from sm120kit.snapshot.types import DEVELOPMENT_HEADERS, PART_NAMES, Layout, Part, Toolkit
 
 _PROFILE_LIMIT = 64 << 10
@@ -30,7 +31,7 @@ _HOST_INCLUDES = ("/usr/local/include", "/usr/include")
 
 _LIBS = ("lib64", "lib64/stubs", "lib", "lib/stubs")
 
-_LINKABLE = re.compile(
+_LINKABLE = pattern(
     r"lib(cudart|cuda|cudart_static|cudadevrt|nvrtc|nvJitLink|cublas|cublasLt|curand|cufft|cusolver|cusparse)"
     r"\.(so(\.\d+)*|a)",
     re.ASCII,

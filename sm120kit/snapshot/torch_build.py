@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.types import TorchBuild
 
-_VERSION = re.compile(r"^__version__\s*(?::[^=\n]*)?=\s*(['\"])(.+?)\1", re.MULTILINE)
-_CUDA = re.compile(r"^cuda\s*(?::[^=\n]*)?=\s*(?:None\b|(['\"])(.*?)\1)", re.MULTILINE)
+_VERSION = pattern(r"^__version__\s*(?::[^=\n]*)?=\s*(['\"])(.+?)\1", re.MULTILINE)
+_CUDA = pattern(r"^cuda\s*(?::[^=\n]*)?=\s*(?:None\b|(['\"])(.*?)\1)", re.MULTILINE)
 _LIMIT = 64 << 10
 
 

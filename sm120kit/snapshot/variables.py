@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+
+from sm120kit.patterns import pattern
 
 KEPT = frozenset(
     {
@@ -18,11 +19,11 @@ KEPT_PREFIXES = (
     "TORCHINDUCTOR_", "TORCH_", "TRITON_", "TVM_",
 )  # fmt: skip
 
-_SECRET_NAME = re.compile("KEY|TOKEN|SECRET|PASS|PWD|AUTH|CRED|COOKIE|SIGN|PRIVATE|BEARER|CERT|WEBHOOK|DSN")
-_URL_LOGIN = re.compile(r"(?<=://)[^/\s]*@")
-_URL_SECRET = re.compile(r"(?i)(?<=[?&])([^=&\s]*(?:key|token|secret|passw|auth|sig|cred)[^=&\s]*=)[^&\s]*")
-_FLAG_SECRET = re.compile(r"(?i)(--?[a-z0-9-]*(?:api-key|token|secret|password)[a-z0-9-]*[= ]\s*)\S+")
-_LOOKS_SECRET = re.compile(
+_SECRET_NAME = pattern("KEY|TOKEN|SECRET|PASS|PWD|AUTH|CRED|COOKIE|SIGN|PRIVATE|BEARER|CERT|WEBHOOK|DSN")
+_URL_LOGIN = pattern(r"(?<=://)[^/\s]*@")
+_URL_SECRET = pattern(r"(?i)(?<=[?&])([^=&\s]*(?:key|token|secret|passw|auth|sig|cred)[^=&\s]*=)[^&\s]*")
+_FLAG_SECRET = pattern(r"(?i)(--?[a-z0-9-]*(?:api-key|token|secret|password)[a-z0-9-]*[= ]\s*)\S+")
+_LOOKS_SECRET = pattern(
     r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,}|nvapi-[\w-]{16,}"
     r"|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[A-Z0-9]{12,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)"
 )

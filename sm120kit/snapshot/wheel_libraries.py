@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.loader import Loader
 from sm120kit.snapshot.records import Distributions, RecordIndex, requires
@@ -16,9 +17,9 @@ from sm120kit.snapshot.types import Claim, Distribution, Shadow, SharedFile
 
 MOST_SHADOWS = 64
 
-_VERSIONED = re.compile(r"lib[\w.+-]+\.so\.\d+")
-_OF_MAJOR = re.compile(r"(nvidia-.+)-cu\d\d")
-_LIBRARY = re.compile(r"/[^/]+\.so(?:\.\d+)*")
+_VERSIONED = pattern(r"lib[\w.+-]+\.so\.\d+")
+_OF_MAJOR = pattern(r"(nvidia-.+)-cu\d\d")
+_LIBRARY = pattern(r"/[^/]+\.so(?:\.\d+)*")
 
 
 def library_dirs(files: Files, site_packages: Sequence[str]) -> dict[str, frozenset[str]]:

@@ -10,9 +10,10 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from sm120kit.diagnosis.capacity import CapacityPrediction
 from sm120kit.diagnosis.case import Case, NamedGpu, Request
-from sm120kit.diagnosis.proofs import ProofReport
-from sm120kit.diagnosis.types import Finding, Outcome, Severity
+from sm120kit.diagnosis.types import Finding, Outcome, ProofReport, Severity
+from sm120kit.snapshot.facts import Fact
 from sm120kit.snapshot.types import Snapshot
 
 Kind = Literal["healthy", "broken", "unknown", "look-alike", "not-applicable"]
@@ -86,6 +87,11 @@ def broken(name: str, snapshot: Snapshot, *expect: Expected, request: Request | 
 def with_proofs(made: DataCase, *proofs: ProofReport) -> DataCase:
     """The same case with proofs that were run before."""
     return replace_data_case(made, case=replace(made.case, proofs=proofs))
+
+
+def with_capacity(made: DataCase, capacity: Fact[CapacityPrediction]) -> DataCase:
+    """The same case with what the server asked about was predicted to grant."""
+    return replace_data_case(made, case=replace(made.case, capacity=capacity))
 
 
 def an_error(subject: str, *contains: str) -> Expected:

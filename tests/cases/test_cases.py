@@ -7,11 +7,14 @@ import re
 import pytest
 
 from sm120kit.diagnosis.catalogue import PAGE_HEADINGS, read_catalogue
-from sm120kit.diagnosis.registry import Check
+from sm120kit.diagnosis.logs.literals import required_words
+from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.diagnosis.run import run_check
 from tests.cases.harness import DataCase, read_cases
 
-CHECKS = read_catalogue().checks
+CATALOGUE = read_catalogue()
+CHECKS = CATALOGUE.checks
+ENTRIES = CATALOGUE.entries
 CASES = read_cases()
 
 
@@ -43,17 +46,33 @@ def test_every_check_has_its_kinds_of_cases(check: Check) -> None:
     assert kinds & {"unknown", "not-applicable"}, f"{check.id} has no case in which too little is known"
 
 
-@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys())
-def test_every_check_has_a_whole_page(check: Check) -> None:
-    headings = re.findall(r"^## (.+)$", check.page, re.MULTILINE)
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
+def test_every_check_and_failure_has_a_whole_page(entry: Check | LogFailure) -> None:
+    headings = re.findall(r"^## (.+)$", entry.page, re.MULTILINE)
     assert tuple(headings) == PAGE_HEADINGS
-    assert len(check.title) <= 120
+    assert len(entry.title) <= 120
 
 
-@pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys())
-def test_signatures_match_their_example_and_not_their_look_alike(check: Check) -> None:
-    for signature in check.signatures:
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
+def test_signatures_match_their_example_and_not_their_look_alike(entry: Check | LogFailure) -> None:
+    assert entry.signatures or isinstance(entry, Check)
+    for signature in entry.signatures:
         pattern = re.compile(signature.pattern)
         assert pattern.search(signature.example), signature.pattern
         assert not pattern.search(signature.look_alike), signature.pattern
         assert signature.source
+        assert required_words(signature.pattern), f"every line of a log would be tried with {signature.pattern}"
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
+def test_messages_and_remedies_name_groups_that_are_there(entry: Check | LogFailure) -> None:
+    for signature in entry.signatures:
+        groups = re.compile(signature.pattern).groupindex
+        texts = [signature.message]
+        for remedy in signature.remedies:
+            texts += [remedy.text, *remedy.commands]
+        for text in texts:
+            text.format_map(dict.fromkeys(groups, "x"))
+        if signature.rank != "wrapper":
+            assert signature.message or entry.title
+            assert not signature.message.endswith(".")

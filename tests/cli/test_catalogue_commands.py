@@ -37,7 +37,7 @@ def test_explain_and_checks_know_checks_of_a_folder(sm120kit: Command, own_check
 def test_checks_lists_ids_and_titles(sm120kit: Command) -> None:
     answer = sm120kit("checks")
     assert (answer.code, answer.err) == (0, "")
-    ids = [line.split()[0] for line in answer.out.splitlines() if not line.startswith(" ")]
+    ids = [line.split()[0] for line in answer.out.splitlines() if line and not line.startswith(" ")]
     assert ids == sorted(ids)
     assert CHECK in ids
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from jsonschema import Draft202012Validator
 
 from sm120kit.cli.main import main
 from sm120kit.data_dir import open_data_dir
@@ -27,6 +28,11 @@ from tests.kills import count_writes, killed_at
 from tests.pictures import Picture, picture
 from tests.programs import give_up, require_program
 from tests.tiny_toolkit import Tiny, make_tiny_toolkit
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
 
 
 @pytest.fixture
@@ -130,6 +136,29 @@ def test_only_and_skip_choose_what_is_mended(fix: Fix) -> None:
     assert fix("--only", "toolkit.nothing-such").code == 2
 
 
+def test_a_repair_that_does_not_help_takes_all_back(fix: Fix, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proof passes, and makes one of the view's own sources go: the target is read again at the end."""
+    gone = fix.tiny.cuda_home / "include/crt/host_config.h"
+    monkeypatch.setenv("PLANT", f"rm -f {shlex.quote(str(gone))}")
+    answer = fix("--apply")
+    assert answer.code == 1
+    assert "is found after the repair" in answer.err
+    assert set(fix.written()) == EMPTY
+
+
+def test_a_driver_that_does_not_load_is_no_fault_of_the_repair(fix: Fix, tmp_path: Path) -> None:
+    stub = tmp_path / "stubs/libcuda.so.1"
+    stub.parent.mkdir()
+    command = ["gcc", "-shared", "-nostdlib", "-x", "c", "-", "-Wl,-soname,libcuda.so.1", "-o", str(stub)]
+    subprocess.run(command, input=b"int cuInit(unsigned flags) { return 34; }\n", check=True)
+    variables = tmp_path / "variables.env"
+    variables.write_text(f"PATH={os.environ['PATH']}\nLD_LIBRARY_PATH={stub.parent}\n")
+    answer = fix("--apply", "--env-file", str(variables))
+    assert answer.code == 0, answer.err
+    assert "cuInit returned 34" in answer.out
+    assert "sm120kit explain toolkit.libcuda-stub-missing" in answer.out
+
+
 def test_a_proof_that_fails_takes_all_back(fix: Fix, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANT", "echo 'a.cu(1): error: planted' >&2; exit 1")
     answer = fix("--apply")
@@ -137,6 +166,18 @@ def test_a_proof_that_fails_takes_all_back(fix: Fix, monkeypatch: pytest.MonkeyP
     assert "failed: a.cu(1): error: planted" in answer.err
     assert "Everything was taken back" in answer.err
     assert set(fix.written()) == EMPTY
+
+
+def test_what_is_printed_as_data_fits_its_schema(fix: Fix, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    printed = {"fix": [fix("--json", "--plan-out", str(plan)).out, fix("--apply", "--json").out, fix("--json").out]}
+    printed["repair-plan"] = [plan.read_text()]
+    printed["proof"] = [fix.run("prove", "--json", *fix.target).out]
+    printed["history"] = [fix.run("history", "--json").out]
+    printed["toolkits"] = [fix.run("toolkits", "--json").out]
+    for document, texts in printed.items():
+        for text in texts:
+            Draft202012Validator(json.loads(fix.sm120kit("schema", document).out)).validate(json.loads(text))
 
 
 # Plans in files
@@ -385,11 +426,12 @@ def _every_nth_write(fix: Fix, parts: int) -> None:
 
 
 def _spread(last: int, parts: int) -> list[int]:
-    return sorted({1, last, *(last * part // parts for part in range(1, parts))} - {0})
+    """Numbers of writes, and of those about the switch, which is among the last ones."""
+    return sorted({1, last, last - 3, last - 6, *(last * part // parts for part in range(1, parts))} - {0})
 
 
 def test_killed_in_the_middle_the_next_command_recovers(fix: Fix) -> None:
-    _every_nth_write(fix, 6)
+    _every_nth_write(fix, 4)
 
 
 @pytest.mark.wheels
@@ -472,6 +514,27 @@ def test_views_of_a_target_that_went_are_pruned(fix: Fix, tmp_path: Path) -> Non
     assert fix.json("--apply")["plan"]["steps"] == []
     assert fix.run("undo").code == 0
     assert set(fix.written()) == EMPTY
+
+
+def test_a_view_whose_sources_changed_is_composed_anew(fix: Fix) -> None:
+    first = fix.applied()["plan"]["view"]
+    library = fix.tiny.cuda_home / "nvvm/libdevice/libdevice.10.bc"
+    library.write_bytes(b"CB")
+    answer = fix.json()
+    assert [each["check"] for each in answer["before"]] == ["repair.view-stale"]
+    second = fix.applied()["plan"]["view"]
+    assert second != first
+    links = {path.name: os.readlink(path) for path in Path(second).rglob("*") if path.is_symlink()}
+    assert links["nvcc"] == str(fix.tiny.cuda_home / "bin/nvcc")
+    assert not any(str(fix.data_dir) in link for link in links.values())
+    assert fix("--apply").code == 0
+    assert fix.json()["plan"]["steps"] == []
+    # The view before stays, since undoing the second repair returns to it.
+    assert fix.run("toolkits", "--prune", "--apply").code == 0
+    assert fix.run("undo").code == 0
+    assert Path(fix.json()["plan"]["current"] or first).exists()
+    assert Path(first).is_dir()
+    assert not Path(second).exists()
 
 
 def test_two_data_folders_know_nothing_of_each_other(fix: Fix, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_every_command_has_help(sm120kit: Command, name: str) -> None:
     ("arguments", "said", "hint"),
     [
         (("docter",), "there is no command 'docter'", "Did you mean doctor?"),
-        (("zzz",), "there is no command 'zzz'", "The commands are doctor, snapshot"),
+        (("zzz",), "there is no command 'zzz'", "The commands are doctor"),
         (("doctor", "--pyhton", "x"), "no such option '--pyhton'", "--python"),
         (("--pyhton", "x"), "no such option '--pyhton'", "sm120kit --help"),
         (("doctor", "--fail-on", "x"), "'x' is not one of", "sm120kit doctor --help"),

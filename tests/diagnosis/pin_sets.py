@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sm120kit.snapshot.types import BuiltModules, Mount, Snapshot
+from sm120kit.snapshot.types import BuiltModules, Mount, PciPath, Snapshot
 from tests.builders import (
     CU13,
     driver,
@@ -70,7 +70,11 @@ SGLANG = {
 }  # fmt: skip
 """METADATA of sglang 0.5.11, 0.5.12 and 0.5.23; what they leave open (torchvision, ninja, cuda-python) as resolved."""
 
-VLLM = {**TORCH_2_10, "vllm": "0.17.0", "flashinfer_python": "0.6.6", "flashinfer_cubin": "0.6.6", "ninja": "1.13.0"}
+VLLM = {
+    **TORCH_2_10, "vllm": "0.17.0", "flashinfer_python": "0.6.4", "torchaudio": "2.10.0", "torchvision": "0.25.0",
+    "nvidia_cutlass_dsl": "4.4.1", "ninja": "1.13.0",
+}  # fmt: skip
+"""METADATA of vllm 0.17.0."""
 
 
 def sglang_stack(version: str, **changes: Any) -> Snapshot:
@@ -81,7 +85,9 @@ def sglang_stack(version: str, **changes: Any) -> Snapshot:
         "distributions": packages(**installed),
         "torch": torch_build(f"{installed['torch']}+cu130", "13.0"),
         "consumers": (
-            flashinfer(flashinfer_version.partition(".post")[0], distribution=f"flashinfer-python {flashinfer_version}"),
+            flashinfer(
+                flashinfer_version.partition(".post")[0], distribution=f"flashinfer-python {flashinfer_version}"
+            ),
             sglang(version),
             triton(installed["triton"]),
             torch_extensions(installed["torch"]),
@@ -111,7 +117,11 @@ SERVERS: dict[str, Snapshot] = {
     "SGLang in an LXC container with eight GPUs, a warm cache, models on NFS": sglang_stack(
         "0.5.23",
         driver=driver(gpus=tuple(gpu(index) for index in range(8))),
-        host=host(container=known("lxc"), slow_mounts=(Mount("/models", "nfs4"),)),
+        host=host(
+            container=known("lxc"),
+            slow_mounts=(Mount("/models", "nfs4"),),
+            pci_paths=tuple(PciPath(f"0000:{bus:02x}:00.0", known("identity"), known(())) for bus in range(8)),
+        ),
         environment={
             "HOME": "/home/me",
             "PATH": "/srv/venv/bin:/usr/bin",
@@ -126,7 +136,7 @@ SERVERS: dict[str, Snapshot] = {
         distributions=packages(**VLLM),
         torch=torch_build("2.10.0+cu128", "12.8"),
         toolkits=(toolkit("/usr/local/cuda-12.9", "12.9", layout="system", cccl="2.8.0", gcc=14, clang=19),),
-        consumers=(flashinfer("0.6.6", "/usr/local/cuda-12.9"), triton("3.6.0")),
+        consumers=(flashinfer("0.6.4", "/usr/local/cuda-12.9"), triton("3.6.0")),
         link_probes=(probe("/usr/local/cuda-12.9"),),
         shared_objects=(
             shared_object("torch/lib/libtorch_cuda.so", "torch 2.10.0", undefined=None),

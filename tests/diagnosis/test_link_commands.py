@@ -88,7 +88,8 @@ def test_with_a_driver_the_commands_make_the_link_work(home: Path, tmp_path: Pat
     libraries.mkdir()
     make_library(libraries / "libcuda.so.580.95.05", "libcuda.so.1")
     (libraries / "libcuda.so.1").symlink_to("libcuda.so.580.95.05")
-    snapshot = snapshot_of(home, driver(libcuda=known((str(libraries / "libcuda.so.580.95.05"),))))
+    real = str(libraries / "libcuda.so.580.95.05")
+    snapshot = snapshot_of(home, driver(libcuda=known((real,)), libcuda_links=(str(libraries / "libcuda.so.1"),)))
     commands = [printed_commands(f"toolkit.{name}", snapshot) for name in ("cudart-unlinkable", "libcuda-stub-missing")]
     linked = link(home, "\n".join(commands), tmp_path, source)
     assert linked.returncode == 0, linked.stderr

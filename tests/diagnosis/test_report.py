@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 import pytest
 
 from sm120kit.diagnosis.case import Case, NamedGpu, Request
@@ -34,7 +32,7 @@ def test_worst_comes_first_and_suppressed_last() -> None:
 
 
 def test_the_fingerprint_is_of_check_and_subject_alone() -> None:
-    expected = sha256(b"toolkit.broken\0/opt/cuda").hexdigest()[:16]
+    expected = "234d800d03764614"
     assert fingerprint("toolkit.broken", "/opt/cuda") == expected
     assert report(found(finding(message="said otherwise"))).findings[0].fingerprint == expected
     assert fingerprint("toolkit.broken", "/opt/cuda2") != expected

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from sm120kit.capacity.formulas import Formula
+from sm120kit.capacity.geometry import LayoutRow
+from sm120kit.capacity.machine import Bandwidth
 from sm120kit.data import data_dir
 from sm120kit.diagnosis.architectures import Architecture, release_supports, targets_in
 from sm120kit.diagnosis.asked import KnownVersion
@@ -48,7 +52,10 @@ TABLES: dict[str, type[Row]] = {
     "renamed_packages": RenamedPackage,
     "sglang_kernels": SglangKernel,
     "wheel_libraries": WheelLibrary,
+    "gpu_bandwidth": Bandwidth,
     "gpus": GpuModel,
+    "model_layouts": LayoutRow,
+    "sglang_capacity": Formula,
     "module_headers": ModuleHeaders,
     "toolkit_parts": ToolkitPart,
     "toolkit_releases": ToolkitRelease,
@@ -137,3 +144,10 @@ def test_which_release_knows_which_target(release: str, target: str, answer: boo
 )
 def test_targets_in_a_variable(text: str, targets: tuple[str, ...]) -> None:
     assert targets_in(text) == targets
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_reads_the_same_as_by_a_whole_toml_reader(name: str) -> None:
+    whole = msgspec.toml.decode((data_dir("checks") / "tables" / f"{name}.toml").read_bytes())
+    row = TABLES[name]
+    assert read_table(name, row) == tuple(msgspec.convert(each, row) for each in whole["row"])

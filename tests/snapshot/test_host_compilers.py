@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -104,9 +105,13 @@ def test_a_missing_compiler_that_a_variable_names(tmp_path: Path, command: str, 
     assert found["c++"].path == Unknown("c++ is not on PATH")
 
 
-def test_the_real_compiler_is_asked() -> None:
+def test_a_real_compiler_whose_name_does_not_tell_is_asked(tmp_path: Path) -> None:
     require_program("c++")
-    compiler = by_command(read_host_compilers(live(os.environ["PATH"])))["c++"]
+    real = shutil.which("c++")
+    wrapper = tmp_path / "c++"
+    wrapper.write_text(f'#!/bin/sh\nexec {real} "$@"\n')
+    wrapper.chmod(0o755)
+    compiler = by_command(read_host_compilers(live(f"{tmp_path}:{os.environ['PATH']}")))["c++"]
     assert compiler.kind in ("gcc", "clang")
     assert value(compiler.version).count(".") >= 1
     assert isinstance(compiler.version, Known)
@@ -135,15 +140,15 @@ def test_what_compilers_answer(tmp_path: Path, name: str, text: str, kind: str, 
 
 
 def test_arguments_and_launchers_are_kept(tmp_path: Path) -> None:
-    says(tmp_path / "bin", "g++-15", "g++ (GCC) 15.1.0\n")
+    says(tmp_path / "bin", "g++-new", "g++ (GCC) 15.1.0\n")
     launcher = tmp_path / "bin" / "ccache"
     launcher.write_text('#!/bin/sh\necho "$@" > "${0%/*}/arguments"\nexec "$@"\n')
     launcher.chmod(0o755)
-    command = "ccache g++-15 -m64"
+    command = "ccache g++-new -m64"
     found = by_command(read_host_compilers(live(str(tmp_path / "bin"), CC=command)))
     assert value(found[command].version) == "15.1.0"
-    assert value(found[command].path) == str(tmp_path / "bin" / "g++-15")
-    assert (tmp_path / "bin" / "arguments").read_text().split() == ["g++-15", "-m64", "--version"]
+    assert value(found[command].path) == str(tmp_path / "bin" / "g++-new")
+    assert (tmp_path / "bin" / "arguments").read_text().split() == ["g++-new", "-m64", "--version"]
 
 
 def test_ccbin_of_nvccs_own_variables_and_a_folder(tmp_path: Path) -> None:

@@ -42,7 +42,9 @@ class Kit:
     environment: Mapping[str, str]
 
     def run(self, *arguments: str) -> Answer:
-        """One command with ``--data-dir`` alone."""
+        """One command with ``--data-dir`` alone. It leaves nothing in the folder for temporary files."""
+        scratch = self.data_dir.with_name("tmp")
+        scratch.mkdir(exist_ok=True)
         done = subprocess.run(
             [sys.executable, "-m", "sm120kit", *arguments, "--data-dir", str(self.data_dir)],
             check=False,
@@ -50,8 +52,9 @@ class Kit:
             capture_output=True,
             text=True,
             timeout=600,
-            env={**os.environ, **self.environment},
+            env={**os.environ, "TMPDIR": str(scratch), **self.environment},
         )
+        assert not os.listdir(scratch)
         assert done.returncode != 3, done.stderr
         return Answer(done.returncode, done.stdout, done.stderr)
 

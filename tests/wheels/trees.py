@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.programs import give_up
@@ -73,8 +73,22 @@ def lay(requirement: str) -> Path:
     if laid.is_dir():
         return laid
     with cache_lock():
-        if not laid.is_dir() and not _pip_install(requirement, laid):
+        if not laid.is_dir() and not _pip_install([requirement], laid, "--no-deps"):
             give_up(f"pip cannot download and lay {requirement}")
+    return laid
+
+
+def lay_together(name: str, requirements: Sequence[str], *, fallback_index: str) -> Path:
+    """The folder into which pip has laid these with all that they require, from ``fallback_index`` where the
+    configured ones do not have them; made once for each Python."""
+    laid = CACHE / "laid" / f"{name}-{sys.version_info.major}.{sys.version_info.minor}"
+    if laid.is_dir():
+        return laid
+    with cache_lock():
+        if not laid.is_dir() and not (
+            _pip_install(requirements, laid) or _pip_install(requirements, laid, "--extra-index-url", fallback_index)
+        ):
+            give_up(f"pip cannot download and lay {', '.join(requirements)}")
     return laid
 
 
@@ -121,12 +135,12 @@ def _libcuda_stub() -> Path:
     return stub
 
 
-def _pip_install(requirement: str, laid: Path) -> bool:
+def _pip_install(requirements: Sequence[str], laid: Path, *more: str) -> bool:
     scratch = laid.with_name(laid.name + ".part")
     shutil.rmtree(scratch, ignore_errors=True)
     laid.parent.mkdir(parents=True, exist_ok=True)
-    options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--no-compile", "--only-binary=:all:")
-    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(scratch), requirement]
+    options = ("--quiet", "--disable-pip-version-check", "--no-compile", "--only-binary=:all:", *more)
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(scratch), *requirements]
     environment = {**os.environ, "HOME": str(CACHE)}  # pip asks a rustc for its version, which may write into HOME
     if subprocess.run(command, check=False, stdin=subprocess.DEVNULL, env=environment).returncode:
         return False

@@ -18,8 +18,9 @@ _OTHER_COMPRESSIONS = {b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\
 
 _WHAT = "Give a file that a server or a compiler wrote, or - for standard input"
 
-_MOST_CONTROL = 0.1
-"""Share of control characters from which on something is no text."""
+_MOST_CONTROL = 0.02
+_FEW_CONTROL = 20
+"""Share and number of control characters in its beginning above which something is no text."""
 
 
 @contextmanager
@@ -55,7 +56,7 @@ def _as_text(raw: io.BufferedReader[io.FileIO], name: str) -> BinaryIO:
         raise _unreadable(f"{name} is empty")
     text = head.replace(b"\x00", b"")
     control = sum(byte < 0x20 and byte not in b"\t\n\r\x1b\b\f" for byte in text)
-    if control > _MOST_CONTROL * len(text):
+    if control > max(_FEW_CONTROL, _MOST_CONTROL * len(text)):
         raise _unreadable(f"{name} is no text")
     return cast("BinaryIO", raw)
 

@@ -16,9 +16,12 @@ _LONGEST_SHAPE = 512
 DROPPED = b"0123456789\x00"
 """Characters without which two lines are of one shape."""
 
+Sift = Callable[[bytes], bool]
+"""Called with the shapes of many lines, one below the other. False: none of them holds anything."""
+
 Look = Callable[[int, bytes, bytes], bool]
 """Called with a line's number, its bytes and its shape. False, which must follow from the shape alone: lines of this
-shape hold nothing, and need not be shown again."""
+shape hold nothing more, and need not be shown again."""
 
 
 class Extent(NamedTuple):
@@ -29,7 +32,7 @@ class Extent(NamedTuple):
     incomplete: str
 
 
-def read_lines(stream: BinaryIO, look: Look) -> Extent:
+def read_lines(stream: BinaryIO, sift: Sift, look: Look) -> Extent:
     """Read ``stream`` to its end and call ``look`` for lines as they come, the same shape again only where it asks so.
 
     Progress bars write one line many times over with carriage returns; that is one line here.
@@ -37,7 +40,7 @@ def read_lines(stream: BinaryIO, look: Look) -> Extent:
     Raises:
         OSError: the stream cannot be read.
     """
-    reader = _Reader(look)
+    reader = _Reader(sift, look)
     size = 0
     rest = b""
     incomplete = ""
@@ -67,8 +70,9 @@ def read_lines(stream: BinaryIO, look: Look) -> Extent:
 
 
 class _Reader:
-    def __init__(self, look: Look) -> None:
+    def __init__(self, sift: Sift, look: Look) -> None:
         self.number = 0
+        self._sift = sift
         self._look = look
         self._harmless: set[bytes] = set()
 
@@ -76,19 +80,22 @@ class _Reader:
         """Look through whole lines, the last one without its newline."""
         shapes = data.translate(None, DROPPED).split(b"\n")
         fresh = set(shapes).difference(self._harmless)
-        if fresh:
+        if fresh and not self._sift(b"\n".join(fresh)):
+            self._remember(fresh)
+        elif fresh:
+            harmless = set()
             for number, (shape, line) in enumerate(zip(shapes, data.split(b"\n"), strict=True), self.number + 1):
                 if shape in fresh and not self._look(number, line, shape):
                     fresh.discard(shape)
-                    self._remember(shape)
+                    harmless.add(shape)
+            self._remember(harmless)
         self.number += len(shapes)
 
     def piece_of_line(self, data: bytes) -> None:
         """Look at a part of a line that has not ended yet."""
         self._look(self.number + 1, data, data.translate(None, DROPPED))
 
-    def _remember(self, shape: bytes) -> None:
-        if len(self._harmless) >= _MOST_SHAPES:
+    def _remember(self, shapes: set[bytes]) -> None:
+        if len(self._harmless) + len(shapes) > _MOST_SHAPES:
             self._harmless.clear()
-        if len(shape) <= _LONGEST_SHAPE:
-            self._harmless.add(shape)
+        self._harmless.update(shape for shape in shapes if len(shape) <= _LONGEST_SHAPE)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from sm120kit.diagnosis.logs import told
 from sm120kit.diagnosis.logs.cleaning import Clean, clean, shown
-from sm120kit.diagnosis.logs.known import KnownLine, prefilter
+from sm120kit.diagnosis.logs.known import KnownLine, Meaning, Sieve
 from sm120kit.diagnosis.logs.reading import Extent, read_lines
-from sm120kit.diagnosis.logs.suspects import ENOUGH, HARMLESS, weight
+from sm120kit.diagnosis.logs.suspects import ENOUGH, HARMLESS, REQUEST, REQUEST_WORDS, weight
 from sm120kit.diagnosis.logs.types import LogLine
 
 _MOST_TEXTS = 50_000
@@ -20,7 +20,12 @@ _MOST_SUSPECTS = 40
 _MOST_EVIDENCE = 5
 _MOST_PROCESSES = 16
 
-_COLOURS = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
+_PIECE = 64 << 10
+"""Bytes. A longer line is looked at in pieces that overlap."""
+_OVERLAP = 2 << 10
+_HEAD = 2 << 10
+_MOST_TROUBLED = 20_000
+"""Lines of new shapes that are looked at although no signature may be in them: the first ones tell most."""
 
 
 @dataclass
@@ -54,7 +59,7 @@ def scan(stream: BinaryIO, known: Sequence[KnownLine]) -> Scan:
         OSError: it cannot be read.
     """
     scanner = _Scanner(known)
-    extent = read_lines(stream, scanner.look)
+    extent = read_lines(stream, scanner.sift, scanner.look)
     scanner.found.extent = extent
     return scanner.found
 
@@ -62,52 +67,76 @@ def scan(stream: BinaryIO, known: Sequence[KnownLine]) -> Scan:
 class _Scanner:
     def __init__(self, known: Sequence[KnownLine]) -> None:
         self.found = Scan()
-        self._known = known
-        self._prefilter = prefilter(known, told.WORDS)
+        self._sieve = Sieve(known, told.WORDS)
+        self._request = 0
+        """Number of the last line that was seen to log a request."""
         self._texts: dict[int, tuple[Hit, ...]] = {}
         """Texts that were classified already, by their hash, and what they showed."""
+        self._troubled = 0
+
+    def sift(self, text: bytes) -> bool:
+        """Whether some of these lines may matter."""
+        return self._sieve.sift(text) is not None
 
     def look(self, number: int, line: bytes, shape: bytes) -> bool:
-        """Take in one line; whether lines of this shape may matter."""
-        if b"\x1b" in shape:
-            shape = _COLOURS.sub(b"", shape)
-        if self._prefilter is not None and not self._prefilter.search(shape):
+        """Take in one line; whether other lines of its shape may tell more."""
+        if number == self._request:
+            return True
+        meaning = self._sieve.sift(shape)
+        if (meaning is not None or len(line) > _PIECE) and _logs_request(line):
+            self._request = number
+            return True
+        if meaning is None:
             return False
-        for text in clean(line):
-            self._take(number, text)
-        return True
+        matters = bool(meaning.known) or meaning.tells
+        if not matters:
+            self._troubled += 1
+            if self._troubled > _MOST_TROUBLED:
+                return False
+        for piece in _pieces(line):
+            in_piece = meaning if len(line) <= _PIECE else self._sieve.sift(piece)
+            if in_piece is not None:
+                for text in clean(piece):
+                    self._take(number, text, in_piece)
+        return matters
 
-    def _take(self, number: int, line: Clean) -> None:
+    def _take(self, number: int, line: Clean, meaning: Meaning) -> None:
         key = hash(line.text)
         if key not in self._texts:
             if len(self._texts) >= _MOST_TEXTS:
                 self._texts.clear()
-            self._texts[key] = self._classify(number, line)
+            self._texts[key] = self._classify(number, line, meaning)
         else:
             for hit in self._texts[key]:
                 hit.times += 1
                 _add_process(hit, line.process)
 
-    def _classify(self, number: int, line: Clean) -> tuple[Hit, ...]:
-        self.found.told.read(number, line.text)
-        if HARMLESS.search(line.text) or "server_args=" in line.text:
+    def _classify(self, number: int, line: Clean, meaning: Meaning) -> tuple[Hit, ...]:
+        if meaning.tells:
+            self.found.told.read(number, line.text)
+            if "server_args=" in line.text:
+                return ()
+        if HARMLESS.match(line.text):
             return ()
-        hits = self._known_in(number, line)
-        heavy = weight(line)
-        if not hits and heavy:
-            kept = self.found.suspects.setdefault(heavy, [])
-            if len(kept) < _MOST_SUSPECTS:
-                kept.append(LogLine(number, shown(line.text), line.process))
+        hits = self._known_in(number, line, meaning.known)
+        if not hits and meaning.trouble:
+            self._suspect(number, line)
         return hits
 
-    def _known_in(self, number: int, line: Clean) -> tuple[Hit, ...]:
-        """What the line shows: every cause that it names, and of wrappers one."""
+    def _suspect(self, number: int, line: Clean) -> None:
+        heavy = weight(line)
+        kept = self.found.suspects.setdefault(heavy, []) if heavy else []
+        if heavy and len(kept) < _MOST_SUSPECTS:
+            kept.append(LogLine(number, shown(line.text), line.process))
+
+    def _known_in(self, number: int, line: Clean, known: Sequence[KnownLine]) -> tuple[Hit, ...]:
+        """What the line shows: all that it names, since a wrapper may hold its cause."""
         hits: list[Hit] = []
-        for known in self._known:
-            match = known.match(line.text)
+        for each in known:
+            match = each.pattern.search(line.text)
             if match is None:
                 continue
-            hit = self._record(known, match, number, line)
+            hit = self._record(each, match, number, line)
             if hit not in hits:
                 hits.append(hit)
         return tuple(hits)
@@ -125,6 +154,16 @@ class _Scanner:
                 hit.evidence.append(seen)
         _add_process(hit, line.process)
         return hit
+
+
+def _logs_request(line: bytes) -> bool:
+    return any(word in line for word in REQUEST_WORDS) and any(REQUEST.match(text.text) for text in clean(line[:_HEAD]))
+
+
+def _pieces(line: bytes) -> Iterator[bytes]:
+    """A line in pieces that can be looked at one by one; a short line is one piece."""
+    for start in range(0, max(1, len(line) - _OVERLAP), _PIECE - _OVERLAP):
+        yield line[start : start + _PIECE]
 
 
 def _add_process(hit: Hit, process: str) -> None:

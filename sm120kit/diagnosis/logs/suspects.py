@@ -7,14 +7,16 @@ import re
 from sm120kit.diagnosis.logs.cleaning import Clean
 
 HARMLESS = re.compile(
-    r"^Ignore import error when loading "
-    r"|^(?:Receive|Finish): obj="
-    r"|^INFO:\s+[\d.]+:\d+ - \""
-    r"|is longer than the model's context length"
-    r"|UserWarning|FutureWarning|DeprecationWarning"
+    r"Ignore import error when loading |INFO:\s+[\d.]+:\d+ - \"|.{0,200}?is longer than the model's context length"
 )
-"""Lines that name faults and are none: models whose optional imports are missing, requests that are logged with what
-a user typed, requests refused for their length, warnings of Python."""
+"""How lines begin that name faults and are none: models whose optional imports are missing, the access log, requests
+refused for their length."""
+
+REQUEST = re.compile(r"(?:INFO:?\s+)?(?:Receive|Finish): obj=|(?:INFO:?\s+)?Received request \S+: prompt: ")
+"""How lines begin in which a server logs a request, with whatever its user typed."""
+
+REQUEST_WORDS = (b": obj=", b"Received request ")
+"""One of these stands in each of them."""
 
 _ORIGIN = re.compile(
     r"\bfatal error\b|\berror: |: error #|\bfatal\s*: |undefined (?:reference|symbol)|multiple definition of"
@@ -25,6 +27,7 @@ _ORIGIN = re.compile(
 _EXCEPTION = re.compile(
     r"^\s*(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|NotFound|Timeout)(?::|$)"
 )
+_WARNING = re.compile(r"\b(?:User|Future|Deprecation|Runtime)Warning: ")
 _HIT = re.compile(r"hit an exception|[Ff]atal Python error|\b(?:died|crashed) (?:with|during)")
 _OTHER = re.compile(
     r"(?i)\bfailed\b|\bfailure\b|\bcannot\b|\bunable to\b|\babort(?:ed|ing)?\b|\bkilled\b|not supported"
@@ -38,7 +41,7 @@ def weight(line: Clean) -> int:
     """How much a line looks like a cause: 4 where a compiler, linker, driver or kernel speaks, 3 for the last line of
     a traceback, 2 for what calls itself an error, 1 for other words of trouble, 0 for none."""
     text = line.text
-    if HARMLESS.search(text):
+    if _WARNING.search(text):
         return 0
     if _ORIGIN.search(text):
         return 4

@@ -43,9 +43,10 @@ _OTHERS = (
 _FORMS = (("sglang", "0.5.12", "server_args=ServerArgs("), ("sglang", "0.5.23", "server_args={"))
 """Texts that one version writes and another writes otherwise."""
 
-WORDS = ("server_args=", "ompilation tools", "river Version", "NVIDIA-SMI", "Kernel Module", "sglang==", "torch==",
-         "launch_server", "sglang serve", "vllm serve", "ersion: ", "orch: ", "sglang: ")  # fmt: skip
-"""Words that such lines hold."""
+WORDS = (
+    "args", "compilation", "driver", "nvidia", "sglang", "torch", "triton", "flashinfer", "transformers", "vllm",
+)  # fmt: skip
+"""Words, or parts of them, that such lines hold."""
 
 _COMMAND = re.compile(
     r"((?:[\w./-]*python[\d.]*\s+-m\s+sglang\.launch_server|sglang\s+serve|vllm\s+serve|"
@@ -91,10 +92,10 @@ class Told:
             return
         for match in _NAMED.finditer(text):
             self._see(_PACKAGES[match[1].lower().replace("_", "-")], match[2], number)
-        for package, pattern in _OTHERS:
-            match_of_other = pattern.search(text)
-            if match_of_other:
-                self._see(package, match_of_other[1], number)
+        for package, told_by in _OTHERS:
+            told = told_by.search(text)
+            if told:
+                self._see(package, told[1], number)
         command = None if self.command or "<model>" in text else _COMMAND.search(text)
         if command:
             self.command = without_secrets(command[1].strip())[:_LONGEST_COMMAND]

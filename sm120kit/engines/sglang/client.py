@@ -22,8 +22,8 @@ def get_json(url: str, path: str, *, limit_s: float = LIMIT_S) -> object:
     """
     import http.client
 
-    parts = urlsplit(url if "//" in url else f"http://{url}")
     try:
+        parts = urlsplit(url if "//" in url else f"http://{url}")
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise Sm120kitError(f"{url} is no address: {error}") from error

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
+from sm120kit.patterns import pattern
 from sm120kit.snapshot.context import Context
 
-_SITE_PACKAGES = re.compile(r"(/.+)/lib(?:64)?/python[\d.]+t?/(?:site|dist)-packages/?")
+_SITE_PACKAGES = pattern(r"(/.+)/lib(?:64)?/python[\d.]+t?/(?:site|dist)-packages/?")
 _SYSTEM_PREFIXES = ("/usr", "/usr/local")
 
 

@@ -44,6 +44,9 @@ CASES = [
     ),
     look_alike("another mount whose name begins alike", _home(Mount("/home/m", "nfs4"))),
     look_alike("models on NFS", _home(Mount("/models", "nfs4"))),
-    unknown("no HOME", snapshot(distributions=_FLASHINFER, host=host(slow_mounts=(Mount("/home", "nfs"),)))),
+    unknown(
+        "no HOME",
+        snapshot(distributions=_FLASHINFER, host=host(slow_mounts=(Mount("/home", "nfs"),)), environment={}),
+    ),
     not_applicable("nothing that caches", snapshot(distributions=packages(numpy="2.3.0"))),
 ]

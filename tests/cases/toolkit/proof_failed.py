@@ -1,6 +1,6 @@
 """Cases of toolkit.proof-failed."""
 
-from sm120kit.diagnosis.proofs import SCHEMA, Outcome, Proof, ProofReport
+from sm120kit.proof.types import SCHEMA, Outcome, Proof, ProofReport
 from tests.builders import CU13, snapshot
 from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable, unknown, with_proofs
 

@@ -1,8 +1,10 @@
 """Cases of wheels.known-bad."""
 
+from sm120kit.diagnosis.case import Request
 from sm120kit.snapshot.facts import Unknown
 from tests.builders import driver, gpu, host_without_gpu, no_driver, packages, snapshot
 from tests.cases.harness import a_note, a_warning, broken, healthy, look_alike, unknown
+from tests.servers import QWEN3_32B, QWEN35_VL, model
 
 CHECK = "wheels.known-bad"
 
@@ -48,6 +50,17 @@ CASES = [
     ),
     look_alike(
         "torch 2.9.1 with cuDNN 9.16", snapshot(distributions=packages(nvidia_cudnn_cu12="9.16.0.29", torch="2.9.1"))
+    ),
+    look_alike(
+        "torch 2.9.1 with the cuDNN that it pins, for a text model",
+        snapshot(distributions=packages(nvidia_cudnn_cu12="9.10.2.21", torch="2.9.1")),
+        request=Request(model=model(QWEN3_32B)),
+    ),
+    broken(
+        "the same for a multimodal one",
+        snapshot(distributions=packages(nvidia_cudnn_cu12="9.10.2.21", torch="2.9.1")),
+        a_warning("nvidia-cudnn-cu12 9.10.2.21"),
+        request=Request(model=model(QWEN35_VL)),
     ),
     look_alike("triton 3.8", snapshot(distributions=packages(triton="3.8.0"))),
     unknown(

@@ -1,0 +1,239 @@
+"""``sm120kit plan`` on the command line."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.builders import distribution, driver, gpu, known, no_driver, snapshot
+from tests.cli.conftest import Command, Saved
+from tests.engines.test_endpoints import INFO_0_5_12
+from tests.engines.test_startup_log import OLD
+from tests.planning import DRAFTING, OLD_STRATEGY, QWEN3_32B, QWEN36_27B, write_config, write_safetensors
+
+B200 = ("--gpu", "b200x7", "--free-gib", "177.5", "--weights-gib", "51", "--sglang", "0.5.11")
+STORY = (OLD_STRATEGY, "extra_buffer", "--mem-fraction-static", "0.84", *DRAFTING, "--max-running-requests", "128")
+
+
+@pytest.fixture
+def qwen(tmp_path: Path) -> str:
+    """The configuration of Qwen3.6-27B, without weights."""
+    return str(write_config(tmp_path / "qwen", QWEN36_27B))
+
+
+def test_the_story_of_the_b200(sm120kit: Command, qwen: str) -> None:
+    answer = sm120kit("plan", qwen, *B200, "--json", "--", *STORY)
+    assert (answer.code, answer.err) == (0, "")
+    plan = json.loads(answer.out)
+    assert plan["schema"] == "sm120kit.plan/1"
+    assert plan["requested"] == 128
+    assert plan["predicted"]["granted"] == 16
+    assert plan["predicted"]["state_slots"] == 81
+    assert plan["best"]["max_running_requests"] == plan["best"]["granted"] == 47
+    assert plan["best"]["arguments"] == ["--max-running-requests", "47"]
+    assert plan["fleet"]["granted"] == 7 * 16
+    assert plan["assumptions"]
+
+
+def test_the_data_fits_its_schema(sm120kit: Command, qwen: str) -> None:
+    schema = json.loads(sm120kit("schema", "plan").out)
+    plan = json.loads(sm120kit("plan", qwen, *B200, "--json", "--", *STORY).out)
+    Draft202012Validator(schema).validate(plan)
+    names = {"requested", "predicted", "best", "alternatives", "budget", "assumptions", "fleet"}
+    assert names <= set(plan)
+
+
+def test_the_text(sm120kit: Command, qwen: str) -> None:
+    out = sm120kit("plan", qwen, *B200, "--", *STORY).out
+    assert "128 requested, 16 granted, 47 at best." in out
+    assert "--max-running-requests 47" in out
+    assert "Memory of one GPU: 177.50 GiB free before loading" in out
+    assert "7 of them grant 112 of 896 requested, 329 at best" in out
+    assert "upper bound" in out
+    assert "Assumed:" in out
+
+
+def test_weights_are_read_from_the_checkpoint(sm120kit: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    write_config(folder, QWEN3_32B)
+    write_safetensors(folder / "model.safetensors", [("model.layers.0.w.weight", "BF16", (1 << 15, 1 << 15))])
+    arguments = ("--gpu", "rtx-pro-6000", "--sglang", "0.5.12", "--json")
+    plan = json.loads(sm120kit("plan", str(folder), *arguments).out)
+    assert plan["budget"]["weights"] == 2 << 30
+    assert plan["requested"] is None
+    # Over two GPUs each holds half of it; the launch line may name the model as well.
+    plan = json.loads(
+        sm120kit(
+            "plan", "--gpu", "rtx-pro-6000x2", "--sglang", "0.5.12", "--json", "--",
+            "--model-path", str(folder), "--tp", "2",
+        ).out
+    )  # fmt: skip
+    assert plan["budget"]["weights"] == 1 << 30
+
+
+def test_the_cards_and_the_version_of_a_snapshot(sm120kit: Command, saved: Saved, qwen: str) -> None:
+    taken = snapshot(driver=driver(gpus=(gpu(0), gpu(1))), distributions=known((distribution("sglang", "0.5.12"),)))
+    plan = json.loads(sm120kit("plan", qwen, "--snapshot", saved(taken), "--weights-gib", "51", "--json").out)
+    assert (plan["sglang"], plan["hardware"], plan["fleet"]["servers"]) == ("0.5.12", "2x rtx-pro-6000", 2)
+
+
+def test_a_server_that_will_not_start_is_exit_code_1(sm120kit: Command, qwen: str) -> None:
+    answer = sm120kit("plan", qwen, "--gpu", "rtx-5090", "--weights-gib", "51", "--sglang", "0.5.12")
+    assert answer.code == 1
+    assert "It will not start: no memory is left" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "no model was named"),
+        (("/nowhere",), "/nowhere/config.json cannot be read: No such file or directory"),
+        (("CONFIG",), "holds no safetensors files"),
+        (("CONFIG", "--weights-gib", "-1"), "--weights-gib -1 is no size of memory"),
+        (("CONFIG", "--free-gib", "nan"), "--free-gib nan is no size of memory"),
+        (("CONFIG", "--weights-gib", "51", "--", "--mem-fraction-static", "85"), "no fraction of memory"),
+        (("CONFIG", "--weights-gib", "51", "--", "--max-runing-requests", "3"), "has no flag --max-runing-requests"),
+        (
+            ("CONFIG", "--weights-gib", "51", "--", NEW := "--mamba-radix-cache-strategy", "auto"),
+            f"has no flag {NEW} yet",
+        ),
+        (("CONFIG", "--weights-gib", "51", "--", "--tp-size", "16"), "--tp-size 16 needs 16 GPUs, and 8 are named"),
+    ],
+)
+def test_bad_input_is_one_line(sm120kit: Command, qwen: str, arguments: tuple[str, ...], said: str) -> None:
+    words = [qwen if word == "CONFIG" else word for word in arguments]
+    answer = sm120kit("plan", "--gpu", "rtx-pro-6000x8", "--sglang", "0.5.12", *words)
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.err
+    assert "Traceback" not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is no JSON"),
+        ("[]", "is JSON, but no model configuration"),
+        ("{}", "names no architecture"),
+        ('{"architectures": ["Nobody"]}', "what Nobody keeps in memory is not known here"),
+        ('{"architectures": ["LlamaForCausalLM"]}', "does not say num_hidden_layers"),
+    ],
+)
+def test_a_bad_configuration_is_one_line(sm120kit: Command, tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    answer = sm120kit("plan", str(path), *B200)
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.err
+
+
+def test_an_unknown_version_is_refused_and_can_be_assumed(sm120kit: Command, qwen: str) -> None:
+    arguments = ("plan", qwen, "--gpu", "b200", "--weights-gib", "51", "--sglang", "0.5.15")
+    answer = sm120kit(*arguments)
+    assert answer.code == 2
+    assert "known are 0.5.11, 0.5.12, 0.5.12.post1, 0.5.13, 0.5.13.post1, 0.5.23" in answer.err
+    plan = json.loads(sm120kit(*arguments, "--assume-version", "--json").out)
+    assert (plan["sglang"], plan["formulas"]) == ("0.5.15", "0.5.13.post1")
+    assert "its own source was not read" in plan["assumptions"][0]
+
+
+def test_no_gpu_and_none_named(sm120kit: Command, saved: Saved, qwen: str) -> None:
+    taken = saved(snapshot(driver=no_driver(), distributions=known((distribution("sglang", "0.5.12"),))))
+    answer = sm120kit("plan", qwen, "--snapshot", taken, "--weights-gib", "51")
+    assert answer.code == 2
+    assert "no GPU to plan for" in answer.err
+
+
+def test_beside_a_log(sm120kit: Command, tmp_path: Path, qwen: str) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(OLD)
+    line = (OLD_STRATEGY, "extra_buffer", "--mamba-ssm-dtype", "bfloat16", "--mem-fraction-static", "0.85")
+    arguments = ("--sglang", "0.5.12", "--weights-gib", "50.95", "--check", str(log))
+    answer = sm120kit("plan", qwen, *arguments, "--json", "--", *line, "--max-running-requests", "64")
+    assert answer.code == 0
+    plan = json.loads(answer.out)
+    assert plan["check"]["verdict"] == "granted 37, as predicted; tokens as predicted"
+    assert plan["budget"]["free_before_loading"] == round(94.16 * 1024**3)
+    # Without arguments the server's own record counts: it was asked for 64.
+    assert json.loads(sm120kit("plan", qwen, *arguments, "--json").out)["requested"] == 64
+    assert "Beside" in sm120kit("plan", qwen, *arguments).out
+
+
+def test_a_log_without_a_word_of_memory(sm120kit: Command, tmp_path: Path, qwen: str) -> None:
+    log = tmp_path / "other.log"
+    log.write_text("hello\n")
+    answer = sm120kit("plan", qwen, "--sglang", "0.5.12", "--check", str(log))
+    assert answer.code == 2
+    assert "holds no line of SGLang's start-up that speaks of memory" in answer.err
+    answer = sm120kit("plan", qwen, "--sglang", "0.5.12", "--check", str(tmp_path / "missing.log"))
+    assert answer.code == 4
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """A server on loopback that answers as SGLang 0.5.12 does."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(INFO_0_5_12 if self.path == "/server_info" else {}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_arguments: Any) -> None:
+            pass
+
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=made.serve_forever, args=(0.02,), daemon=True).start()
+    yield f"http://127.0.0.1:{made.server_port}"
+    made.shutdown()
+    made.server_close()
+
+
+def test_beside_a_running_server(sm120kit: Command, server: str, qwen: str) -> None:
+    line = (OLD_STRATEGY, "extra_buffer", "--mamba-ssm-dtype", "bfloat16", "--mem-fraction-static", "0.85")
+    answer = sm120kit(
+        "plan", qwen, "--gpu", "rtx-pro-6000", "--free-gib", "94.16", "--weights-gib", "50.95", "--check", server,
+        "--json", "--", *line, "--max-running-requests", "64",
+    )  # fmt: skip
+    plan = json.loads(answer.out)
+    assert (plan["sglang"], plan["check"]["verdict"]) == ("0.5.12", "granted 37, as predicted; tokens as predicted")
+
+
+def test_nobody_answers(sm120kit: Command, qwen: str) -> None:
+    answer = sm120kit("plan", qwen, "--gpu", "b200", "--check", "http://127.0.0.1:1")
+    assert answer.code == 4
+    assert "does not answer: [Errno 111] Connection refused" in answer.err
+
+
+def test_doctor_judges_a_launch_line(sm120kit: Command, saved: Saved, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    write_config(folder, QWEN36_27B)
+    write_safetensors(folder / "model.safetensors", [("model.layers.0.w.weight", "BF16", (1 << 10, 51 << 19))])
+    taken = saved(snapshot(distributions=known((distribution("sglang", "0.5.11"),))))
+    arguments = (
+        "doctor",
+        "--snapshot",
+        taken,
+        "--only",
+        "capacity.*",
+        "--json",
+        "--gpu",
+        "b200x7",
+        "--model",
+        str(folder),
+    )
+    report = json.loads(sm120kit(*arguments, "--", *STORY).out)
+    assert [(each["check"], each["severity"]) for each in report["findings"]] == [
+        ("capacity.requested-not-granted", "warning")
+    ]
+    assert "128 requests at a time are asked for" in report["findings"][0]["message"]
+    nothing_asked = json.loads(sm120kit(*arguments).out)
+    assert {each["outcome"] for each in nothing_asked["checks"]} == {"not_applicable"}

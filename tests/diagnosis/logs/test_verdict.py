@@ -1,0 +1,190 @@
+"""What logs show, and in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sm120kit.diagnosis.logs.types import OnTarget
+from sm120kit.diagnosis.logs.verdict import with_target
+from sm120kit.diagnosis.registry import Check, LogFailure
+from sm120kit.diagnosis.types import Evidence, Finding, Manual, Outcome, Severity
+from tests.diagnosis.logs.reading import FOLDER, LOGS, catalogue, expected, named, read
+
+SIGQUIT = "[2026-11-29 15:28:09] Received sigquit from a child process. It usually means the child failed.\n"
+NO_CUDART = "/usr/bin/ld: cannot find -lcudart: No such file or directory\n"
+NO_LIBCUDA = "/usr/bin/ld: cannot find -lcuda: No such file or directory\n"
+TIMEOUT = (
+    "[Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, NumelIn=1, "
+    "NumelOut=1, "
+    "Timeout(ms)=600000) ran for 600029 milliseconds before timing out.\n"
+)
+CAPPED = (
+    "max_running_requests is capped to 9 by the mamba state cache (max_mamba_cache_size=47, 5 state slots "
+    "per request).\n"
+)
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
+def test_logs(path: Path) -> None:
+    got = read(path.read_bytes())
+    what = expected(path)
+    if what == "healthy":
+        assert (got.verdict, got.known, got.causes, got.suspects, got.issue) == ("nothing-wrong", False, (), (), "")
+    elif what == "unknown":
+        assert (got.verdict, got.known, got.causes) == ("not-known", False, ())
+        assert got.suspects
+        assert got.issue
+    else:
+        assert (got.verdict, got.known) == ("known", True)
+        assert got.causes[0].check == what
+        assert got.causes[0].remedies
+
+
+@pytest.mark.parametrize(
+    "entry", [each for each in catalogue().entries.values() if each.signatures], ids=lambda entry: entry.id
+)
+def test_every_example_names_its_own_check(entry: Check | LogFailure) -> None:
+    for signature in entry.signatures:
+        got = read(f"[2026-11-29 15:28:09 TP1] {signature.example}\n")
+        if signature.rank == "wrapper":
+            assert got.wrappers
+        elif signature.rank == "limit":
+            assert entry.id in [each.check for each in got.limits]
+            assert got.verdict == "nothing-wrong"
+        else:
+            assert entry.id in [cause.check for cause in got.causes]
+
+
+def test_causes_come_in_the_order_of_the_log() -> None:
+    assert named(NO_CUDART + NO_LIBCUDA) == ["toolkit.cudart-unlinkable", "toolkit.libcuda-stub-missing"]
+    assert named(NO_LIBCUDA + NO_CUDART) == ["toolkit.libcuda-stub-missing", "toolkit.cudart-unlinkable"]
+
+
+def test_what_follows_from_a_cause_comes_after_it_even_where_it_was_written_before() -> None:
+    assert named(TIMEOUT + NO_CUDART) == ["toolkit.cudart-unlinkable", "multigpu.collective-timeout"]
+
+
+def test_a_limit_alone_is_nothing_wrong() -> None:
+    got = read(CAPPED)
+    assert (got.verdict, got.causes) == ("nothing-wrong", ())
+    assert (
+        got.limits[0].message == "At most 9 requests run at once: the state cache has 47 slots, and a request takes 5"
+    )
+
+
+def test_a_wrapper_alone_is_wrong_and_not_known() -> None:
+    got = read(SIGQUIT)
+    assert (got.verdict, got.causes) == ("not-known", ())
+    assert [line.line for line in got.wrappers] == [1]
+
+
+def test_the_cause_inside_a_wrapper_is_named() -> None:
+    assert named(
+        "Exception: Capture cuda graph failed: CUDA error: no kernel image is available for execution on the device\n"
+    ) == ["torch.arch-missing"]
+
+
+def test_a_cause_has_its_line_its_process_and_its_numbers() -> None:
+    first = (
+        "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: "
+        "mem_fraction_static=0.5"
+    )
+    got = read(
+        "".join(f"line {number}\n" for number in range(6))
+        + "".join(f"[2026-11-29 15:28:09 TP{rank}] {first}\n" for rank in (3, 0))
+    )
+    (cause,) = got.causes
+    assert (cause.line, cause.text, cause.process) == (7, first, "TP3")
+    assert (cause.times, cause.processes) == (2, ("TP3", "TP0"))
+    assert cause.values == {"value": "0.5"}
+    assert "(now 0.5)" in cause.message
+
+
+@pytest.mark.parametrize(
+    ("versions", "offered"),
+    [
+        ("sglang==0.5.12\n", ["--cuda-graph-max-bs 16"]),
+        ("sglang==0.5.23\n", ["--cuda-graph-max-bs-decode 16"]),
+        ("server_args=ServerArgs(model_path='/m')\n", ["--cuda-graph-max-bs 16"]),
+        ("", ["--cuda-graph-max-bs 16", "--cuda-graph-max-bs-decode 16"]),
+    ],
+)
+def test_remedies_are_those_of_the_versions_that_the_log_tells(versions: str, offered: list[str]) -> None:
+    got = read(versions + "Exception: Capture cuda graph failed: CUDA out of memory. Tried to allocate 2.00 GiB.\n")
+    commands = [
+        command for remedy in got.causes[0].remedies if isinstance(remedy, Manual) for command in remedy.commands
+    ]
+    assert commands == offered
+
+
+def test_without_remedies_of_its_own_a_line_gets_what_the_page_says() -> None:
+    (remedy,) = read(NO_CUDART).causes[0].remedies
+    section = catalogue().checks["toolkit.cudart-unlinkable"].page.partition("## Remedy")[2].partition("## ")[0]
+    assert isinstance(remedy, Manual)
+    assert remedy.text == " ".join(section.split())
+
+
+def test_what_a_log_tells() -> None:
+    got = read(
+        "Cuda compilation tools, release 13.0, V13.0.88\n"
+        "| NVIDIA-SMI 580.95.05    Driver Version: 580.95.05    CUDA Version: 13.0 |\n"
+        "PyTorch: 2.14.1+cu130\nsglang: 0.5.23\nflashinfer_python: 0.7.2\n"
+        "ninja: Entering directory `/root/.cache/flashinfer/0.7.2.post1/120f/cached_ops'\n"
+        "+ python3 -m sglang.launch_server --model-path /m --tp 2 --api-key abcdef\n" + SIGQUIT
+    )
+    assert {seen.package: seen.version for seen in got.versions} == {
+        "nvcc": "13.0.88",
+        "driver": "580.95.05",
+        "torch": "2.14.1+cu130",
+        "sglang": "0.5.23",
+        "flashinfer-python": "0.7.2",
+    }
+    assert got.command == "python3 -m sglang.launch_server --model-path /m --tp 2 --api-key ***"
+
+
+SECRETS = (
+    "--api-key swordfish1", "api_key='swordfish1'", "'api_key': 'swordfish1'", "HF_TOKEN=swordfish1",
+    "Authorization: Bearer swordfish1", "https://me:swordfish1@example.org/x", "password=swordfish1",
+    "AWS_SECRET_ACCESS_KEY=swordfish1", "hf_swordfish1swordfish1", "sk-swordfish1swordfish1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_secrets_are_taken_out(secret: str) -> None:
+    got = read(f"ValueError: cannot start with {secret} and so on\n+ sglang serve --model-path /m {secret}\n")
+    assert got.suspects
+    assert "swordfish1" not in f"{got}"
+    assert "and so on" in got.suspects[0].text
+
+
+@pytest.mark.parametrize(
+    "harmless", ["--max-total-tokens 8192", "--tokenizer-path /models/a", "max_total_num_tokens=8192"]
+)
+def test_what_is_no_secret_stays(harmless: str) -> None:
+    assert harmless in read(f"ValueError: cannot start with {harmless}\n").suspects[0].text
+
+
+def test_the_issue_has_what_others_need() -> None:
+    issue = read((FOLDER / "unknown__plugin.log").read_bytes()).issue
+    for piece in (
+        "sglang 0.5.23",
+        "WidgetError: the widget is upside down",
+        "--model-path /models/qwen3",
+        "tp_size = 2",
+    ):
+        assert piece in issue
+    for secret in ("not-to-be-seen", "sk-abc", "hf_abc"):
+        assert secret not in issue
+
+
+def test_a_finding_on_the_target_brings_its_own_remedies() -> None:
+    better = Manual("do this instead")
+    finding = Finding("toolkit.cudart-unlinkable", Severity.ERROR, "/tk", "it is this one", (Evidence("x"),), (better,))
+    answer = OnTarget(Outcome.FOUND, findings=(finding,))
+    got = with_target(read(NO_CUDART + NO_LIBCUDA), "a venv", {"toolkit.cudart-unlinkable": answer})
+    first, second = got.causes
+    assert (got.target, first.on_target, first.remedies) == ("a venv", answer, (better,))
+    assert second.on_target is None
+    assert second.remedies

@@ -1,0 +1,137 @@
+"""Genuine SGLang servers on the CPU, on loopback: started for one question, ended by their id."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+from sm120kit.engines.sglang.client import get_json
+from sm120kit.errors import Sm120kitError
+from tests.engine.venvs import interpreter
+
+START_LIMIT_S = 300.0
+STOP_LIMIT_S = 20.0
+
+TINY_QWEN3 = {
+    "architectures": ["Qwen3ForCausalLM"],
+    "model_type": "qwen3",
+    "torch_dtype": "bfloat16",
+    "hidden_act": "silu",
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "max_position_embeddings": 4096,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 10000.0,
+    "vocab_size": 320,
+    "tie_word_embeddings": False,
+    "eos_token_id": 256,
+}
+
+_TOKENIZER = """
+import sys
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+made = Tokenizer(models.BPE(vocab={letter: number for number, letter in enumerate(letters)}, merges=[]))
+made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+made.decoder = decoders.ByteLevel()
+made.add_special_tokens(["<|end|>"])
+made.save(sys.argv[1])
+"""
+
+
+class Running(NamedTuple):
+    """One server that answers."""
+
+    address: str
+    log: Path
+
+
+def tiny_model(folder: Path, version: str) -> Path:
+    """A model of two small layers with a tokenizer of single bytes; its weights are made up when it is loaded."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(TINY_QWEN3))
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|end|>"})
+    )
+    command = [str(interpreter(version)), "-c", _TOKENIZER, str(folder / "tokenizer.json")]
+    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
+    return folder
+
+
+@contextmanager
+def serving(version: str, model: Path, home: Path, arguments: Sequence[str]) -> Iterator[Running]:
+    """A server with these arguments, once it answers; gone afterwards with all that it started."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = home / f"server-{port}.log"
+    fixed = ("--device", "cpu", "--load-format", "dummy", "--attention-backend", "torch_native", "--sampling-backend",
+             "pytorch", "--grammar-backend", "none", "--disable-cuda-graph", "--disable-overlap-schedule",
+             "--skip-server-warmup", "--host", "127.0.0.1", "--port", str(port))  # fmt: skip
+    command = [str(interpreter(version)), "-m", "sglang.launch_server", "--model-path", str(model), *fixed, *arguments]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "SGLANG_USE_CPU_ENGINE": "1",
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "OMP_NUM_THREADS": "1",
+    }
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            env=environment,
+            cwd=home,
+            start_new_session=True,
+        )
+    try:
+        _wait(process, f"http://127.0.0.1:{port}", log)
+        yield Running(f"http://127.0.0.1:{port}", log)
+    finally:
+        _end(process)
+
+
+def _wait(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
+    limit = time.monotonic() + START_LIMIT_S
+    while time.monotonic() < limit:
+        if process.poll() is not None:
+            break
+        try:
+            get_json(address, "/v1/loads", limit_s=5)
+        except Sm120kitError:
+            time.sleep(1)
+            continue
+        return
+    raise AssertionError(f"the server did not start; its log ends with:\n{log.read_text('utf-8', 'replace')[-3000:]}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the server and what it started, each by its id."""
+    try:
+        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    except psutil.NoSuchProcess:
+        family = []
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for each in family:
+            with suppress(psutil.NoSuchProcess):
+                each.send_signal(number)
+        _, family = psutil.wait_procs(family, timeout=STOP_LIMIT_S if number == signal.SIGTERM else 5)
+    process.wait(timeout=5)
