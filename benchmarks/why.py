@@ -1,8 +1,8 @@
 """What ``sm120kit why`` costs: megabytes a second and peak memory over logs of many kinds.
 
 ``python benchmarks/why.py [--megabytes N] [--rounds N]``, from the checkout, with sm120kit installed. The logs are made
-here, with one known failure at their end, which every run must find. A second is one of CPU time, user and system, of the
-whole command; the wall clock stands beside it.
+here, with one known failure at their end, which every run must find. A second is one of CPU time (user and system) of
+the whole command; the wall clock stands beside it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ neither CUDA_VISIBLE_DEVICES nor --base-gpu-id counts. A server on the largest c
 made for the smallest, and with a fraction that fits neither.
 
 ## How it is found
-Memory sizes of the GPUs of the machine, or of those named by `--gpu`, and the settings that the launch line leaves open.
+Memory sizes of the GPUs of the machine, or of those named by `--gpu`, and the settings that the launch line leaves
+open.
 
 ## Remedy
 Give these settings for each server.

@@ -108,3 +108,10 @@ def test_latent_attention_sets_more_aside_for_prefill_graphs() -> None:
 def test_a_small_context_means_fewer_prefill_graphs_in_0_5_13() -> None:
     assert _defaults("0.5.13", 97887, "--context-length", "2048").prefill_graphs == 42
     assert _defaults("0.5.12", 97887, "--context-length", "2048").prefill_graphs == 58
+
+
+def test_large_cards_set_at_least_ten_gib_aside() -> None:
+    # 512 + 1.5 * 2048 + 2 * 24 + 128 + 8 * 42 = 4,096 MiB would do; cards above 60 GiB take 10,240.
+    small = ("--chunked-prefill-size", "2048", "--cuda-graph-max-bs", "24")
+    assert _defaults("0.5.12", 81559, *small).fraction == round((81559 - 10240) / 81559, 3) == 0.874
+    assert _defaults("0.5.12", 46068, *small).fraction == round((46068 - 4096) / 46068, 3)

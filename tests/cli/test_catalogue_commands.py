@@ -39,7 +39,7 @@ def test_checks_lists_ids_and_titles(sm120kit: Command) -> None:
     assert (answer.code, answer.err) == (0, "")
     ids = [line.split()[0] for line in answer.out.splitlines() if line and not line.startswith(" ")]
     assert ids == sorted(ids)
-    assert CHECK in ids
+    assert {CHECK, "server.port-in-use"} <= set(ids)
 
 
 def test_checks_as_data(sm120kit: Command) -> None:
@@ -56,7 +56,7 @@ def test_a_page_cannot_command_the_terminal(sm120kit: Command, own_checks: Calla
     assert sm120kit("explain", "site.own", "--checks-dir", folder).code == 0
 
 
-@pytest.mark.parametrize("document", ["report", "snapshot", "comparison"])
+@pytest.mark.parametrize("document", ["report", "snapshot", "comparison", "why"])
 def test_schema(sm120kit: Command, document: str) -> None:
     answer = sm120kit("schema", document)
     assert (answer.code, answer.err) == (0, "")

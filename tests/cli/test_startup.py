@@ -10,6 +10,7 @@ import pytest
 
 from tests.builders import named
 from tests.cli.conftest import Saved
+from tests.planning import QWEN36_27B, write_config
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -82,3 +83,9 @@ def test_a_command_loads_no_other(arguments: tuple[str, ...]) -> None:
     assert "sm120kit.diagnosis.catalogue" not in modules
     assert "sm120kit.cli.doctor" not in modules
     assert "sm120kit.snapshot.target" not in modules
+
+
+def test_a_plan_as_json_loads_nothing_heavy(tmp_path: Path) -> None:
+    config = write_config(tmp_path, QWEN36_27B)
+    hardware = ("--gpu", "b200x7", "--weights-gib", "51", "--sglang", "0.5.11")
+    assert_light(loaded("plan", str(config), *hardware, "--json", "--", "--max-running-requests", "128"))

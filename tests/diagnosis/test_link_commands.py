@@ -53,7 +53,7 @@ def snapshot_of(home: Path, made: Driver) -> Snapshot:
 
 def printed_commands(check_id: str, snapshot: Snapshot) -> str:
     """What a person would copy: all commands of the remedy that goes by LIBRARY_PATH."""
-    result = run_check(read_catalogue().get(check_id), Case(snapshot))
+    result = run_check(read_catalogue().checks[check_id], Case(snapshot))
     (finding,) = result.findings
     (manual,) = [each for each in finding.remedies if isinstance(each, Manual)]
     return "\n".join(manual.commands)

@@ -25,7 +25,7 @@ def main() -> None:
     pools = pools_of_0_5_23 if version == "0.5.23" else pools_of_0_5_12
     defaults = defaults_of_0_5_23 if version == "0.5.23" else defaults_of_0_5_12
     steps: dict[str, Callable[[Question], Any]] = {"pools": pools, "defaults": defaults, "state": state_bytes}
-    json.dump([steps[each["what"]](each) for each in json.load(sys.stdin)], sys.__stdout__)
+    json.dump([steps[each["what"]](each) for each in json.load(sys.stdin)], sys.stdout)
 
 
 def state_bytes(question: Question) -> int:
@@ -50,15 +50,14 @@ def state_bytes(question: Question) -> int:
 def _parallel(tp: int) -> None:
     """Newer versions ask a context for the number of GPUs."""
     try:
-        from sglang.srt import runtime_context
+        import sglang.srt.runtime_context  # noqa: F401 - so that it stands among the modules below
     except ImportError:
         return
     parallel = SimpleNamespace(attn_tp_size=tp, attn_dcp_size=1, launch_world_size=1, pp_size=1, world_group=_group(),
                                enable_cp_tp_group_sharing=False, enable_dsa_cache_layer_split=False)  # fmt: skip
     for module in list(sys.modules.values()):
         if getattr(module, "get_parallel", None) is not None and module.__name__.startswith("sglang"):
-            module.get_parallel = lambda: parallel
-    runtime_context.get_parallel = lambda: parallel
+            module.__dict__["get_parallel"] = lambda: parallel
 
 
 def _group() -> SimpleNamespace:
@@ -143,7 +142,7 @@ def pools_of_0_5_12(question: Question) -> dict[str, int] | None:
         speculative_algorithm="EAGLE" if drafting else None,
     )
 
-    class Runner(mixin.ModelRunnerKVCacheMixin):  # type: ignore[misc, name-defined]
+    class Runner(mixin.ModelRunnerKVCacheMixin):  # type: ignore[misc]  # its base is untyped
         """The runner's own methods on these attributes."""
 
     runner = Runner()
@@ -221,7 +220,7 @@ def pools_of_0_5_23(question: Question) -> dict[str, int] | None:
     pool_configurator.compute_page_shard_scratch_bytes = lambda *_args, **_named: 0
     pool_configurator.DefaultPoolConfigurator._compute_qsa_cell_size = staticmethod(lambda **_named: 0)
 
-    class Sizes(configurator.KVCacheConfigurator):  # type: ignore[misc, name-defined]
+    class Sizes(configurator.KVCacheConfigurator):  # type: ignore[misc]  # its base is untyped
         """The configurator's own methods on these attributes."""
 
         def __init__(self) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 ABSENT = frozenset({"sgl_kernel.scalar_type"})
 """Modules whose absence SGLang handles itself, and better than a stand-in would."""
@@ -21,7 +21,6 @@ ABSENT = frozenset({"sgl_kernel.scalar_type"})
 class KernelModule(ModuleType):
     """A module in which every name can be imported and fails when it is called."""
 
-    __path__: ClassVar[list[str]] = []
     __version__ = "0"
 
     def __getattr__(self, name: str) -> Callable[..., Any]:

@@ -150,8 +150,8 @@ def _server(version: str, asked: dict[str, Any]) -> Server:
         formula=choose_formula(version).formula,
         geometry=model,
         settings=settings,
-        free=before,  # type: ignore[arg-type]  # SGLang computes with fractions of a byte, and so must this comparison
-        weights=before - after,  # type: ignore[arg-type]
+        free=before,
+        weights=before - after,
         draft_layers=asked["draft_layers"],
     )
 

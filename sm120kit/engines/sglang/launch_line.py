@@ -8,8 +8,7 @@ ends the flags.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -114,7 +113,7 @@ class _Reading:
                 "ambiguous", name, f"{name} could be {', '.join(sorted(fitting)[:6])}", tuple(sorted(fitting)[:6])
             )
             return None
-        near = get_close_matches(name, self.spellings, n=2, cutoff=0.75)
+        near = _nearest(name, self.spellings, 2, 0.75)
         self._problem("unknown", name, f"SGLang {self.table.version} has no flag {name}", tuple(near))
         return None
 
@@ -165,7 +164,7 @@ class _Reading:
         if value is None:
             self._problem("bad-value", name, f"{text!r} is no {_WORDS.get(flag.type, 'value')} for {name}")
         elif flag.choices and str(value) not in flag.choices:
-            near = get_close_matches(text, flag.choices, n=3, cutoff=0.5)
+            near = _nearest(text, flag.choices, 3, 0.5)
             self._problem(
                 "bad-choice",
                 name,
@@ -208,6 +207,12 @@ _WORDS = {
     "loads": "JSON",
     "human_readable_int": "count such as 8192 or 8k",
 }
+
+
+def _nearest(text: str, known: Iterable[str], most: int, cutoff: float) -> list[str]:
+    from difflib import get_close_matches
+
+    return get_close_matches(text, list(known), n=most, cutoff=cutoff)
 
 
 def _switched(flag: Flag, spelling: str) -> Value:
