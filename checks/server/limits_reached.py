@@ -27,7 +27,7 @@ SIGNATURES = [
     Signature(
         pattern=r"^(?!.*(?:/dev/shm|posix_fallocate|shared memory)).*(?:\[Errno 28\] |: |^)No space left on device",
         rank="cause",
-        example="OSError: [Errno 28] No space left on device: '/root/.cache/flashinfer/0.7.2/120f/cached_ops'",
+        example="OSError: [Errno 28] No space left on device: '/srv/me/.cache/flashinfer/0.7.2/120f/cached_ops'",
         look_alike="Error while creating shared memory segment /dev/shm/nccl-0 (size 9637888): No space left on device",
         source="errno(3)",
         message="A disk is full",

@@ -34,7 +34,7 @@ def _differences(server: Server, observed: Observed) -> Iterator[Difference]:
     prediction = predict(server)
     pools = prediction.pools
     counts = (
-        ("requests granted", 0 if pools.failure else pools.granted, observed.granted, "requests"),
+        ("requests granted", pools.granted, observed.granted, "requests"),
         ("tokens", pools.tokens, observed.tokens, "tokens"),
         ("state slots", pools.slots, observed.state_slots if prediction.bytes_per_state else None, "slots"),
     )
@@ -60,7 +60,7 @@ def _verdict(server: Server, observed: Observed) -> str:
     if observed.granted is None:
         return "it does not say how many requests it runs"
     prediction = predict(server)
-    granted = 0 if prediction.pools.failure else prediction.pools.granted
+    granted = prediction.pools.granted
     same = granted == observed.granted
     text = f"granted {observed.granted}, " + ("as predicted" if same else f"predicted {granted}")
     if observed.tokens:

@@ -80,11 +80,7 @@ def make_plan(order: Order, *, points: int = CURVE_POINTS) -> Plan:
 def curve(server: Server, last: int, points: int) -> tuple[Point, ...]:
     """Granted over requested, from 1 to ``last``."""
     asked = sorted({1 + round((last - 1) * number / max(points - 1, 1)) for number in range(points)})
-    return tuple(Point(requests, _granted(predict(server.asking(requests)))) for requests in asked)
-
-
-def _granted(prediction: Prediction) -> int:
-    return 0 if prediction.pools.failure else prediction.pools.granted
+    return tuple(Point(requests, predict(server.asking(requests)).pools.granted) for requests in asked)
 
 
 def _last_point(server: Server, best: int) -> int:
@@ -103,7 +99,7 @@ def _tokens_each(order: Order) -> tuple[int, tuple[str, ...]]:
 def _predicted(prediction: Prediction) -> Predicted:
     pools, defaults = prediction.pools, prediction.defaults
     return Predicted(
-        granted=_granted(prediction),
+        granted=pools.granted,
         tokens=pools.tokens,
         state_slots=pools.slots,
         slots_per_request=prediction.slots_per_request if prediction.bytes_per_state else 0,
@@ -169,7 +165,7 @@ def _fleet(order: Order, tokens_each: int) -> Fleet:
         if number:
             here = on_card(order.server, card)
             servers += number
-            granted += number * _granted(predict(here))
+            granted += number * predict(here).pools.granted
             best += number * most_requests(here, tokens_each)[0]
     requested = order.server.settings.given_requests
     return Fleet(order.machine.gpus, servers, requested * servers if requested is not None else None, granted, best)

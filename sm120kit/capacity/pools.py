@@ -78,7 +78,7 @@ def size_pools(formula: Formula, asked: Asked, rest: float) -> Pools:
         failure = "no memory is left for keys and values"
     elif granted <= 0:
         failure = f"{slots} states serve no request: each is counted {asked.slots_per_request}"
-    return Pools(max(granted, 0), max(tokens, 0), max(slots, 0), reserve, max(sliding, 0), failure)
+    return Pools(0 if failure else granted, max(tokens, 0), max(slots, 0), reserve, max(sliding, 0), failure)
 
 
 def _states(formula: Formula, asked: Asked, rest: float) -> tuple[int, int, float]:

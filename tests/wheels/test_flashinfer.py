@@ -23,8 +23,8 @@ from tests.wheels.trees import CACHE, TOOLKIT_WHEELS, add_missing, lay_together
 
 pytestmark = pytest.mark.wheels
 
-TORCH = "torch==2.13.0+cpu"
-TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
+TORCH = "torch==2.13.0"
+"""The build without CUDA is enough."""
 BESIDE = (
     "apache-tvm-ffi==0.1.11", "ninja", "numpy", "packaging", "filelock", "einops", "requests", "tqdm", "click",
     "tabulate", "nvidia-ml-py", "typing_extensions",
@@ -61,7 +61,7 @@ class Venv:
 @pytest.fixture
 def venv() -> Iterator[Venv]:
     require_program("gcc", "c++")
-    python = lay_together("python", (TORCH, *BESIDE), fallback_index=TORCH_INDEX)
+    python = lay_together("python", (TORCH, *BESIDE))
     (CACHE / "trees").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE / "trees") as scratch:
         made = Venv(Path(scratch) / "venv")

@@ -78,16 +78,13 @@ def lay(requirement: str) -> Path:
     return laid
 
 
-def lay_together(name: str, requirements: Sequence[str], *, fallback_index: str) -> Path:
-    """The folder into which pip has laid these with all that they require, from ``fallback_index`` where the
-    configured ones do not have them; made once for each Python."""
+def lay_together(name: str, requirements: Sequence[str]) -> Path:
+    """The folder into which pip has laid these with all that they require; made once for each Python."""
     laid = CACHE / "laid" / f"{name}-{sys.version_info.major}.{sys.version_info.minor}"
     if laid.is_dir():
         return laid
     with cache_lock():
-        if not laid.is_dir() and not (
-            _pip_install(requirements, laid) or _pip_install(requirements, laid, "--extra-index-url", fallback_index)
-        ):
+        if not laid.is_dir() and not _pip_install(requirements, laid):
             give_up(f"pip cannot download and lay {', '.join(requirements)}")
     return laid
 
