@@ -6,6 +6,8 @@ import os
 
 import msgspec
 
+from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
+
 
 class DataDir(msgspec.Struct, frozen=True):
     """``path`` is absolute. Nothing is made until something is written."""
@@ -39,6 +41,12 @@ class DataDir(msgspec.Struct, frozen=True):
 def open_data_dir(given: str = "") -> DataDir:
     """The folder given, else ``$XDG_DATA_HOME/sm120kit`` by XDG."""
     if given:
+        if os.path.lexists(given) and not os.path.isdir(given):
+            raise Sm120kitError(
+                f"--data-dir {given} is not a folder",
+                hint="Name a folder, or one that can be made",
+                exit_code=TARGET_UNREADABLE,
+            )
         return DataDir(os.path.abspath(given))
     base = os.environ.get("XDG_DATA_HOME", "")
     # The XDG specification has relative values ignored.

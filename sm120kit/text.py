@@ -35,6 +35,49 @@ def visible(text: str) -> str:
     return re.sub(_UNSEEN, _escaped, text)
 
 
+def copyable(command: str, encoding: str = "utf-8") -> str:
+    """A shell command on one line, to be copied from a place that shows text in ``encoding``.
+
+    What :func:`visible` would escape, or the encoding cannot hold, stands as ``$'\\303\\251'``: bash, zsh and busybox
+    read that as the very bytes, between words and between quotes.
+    """
+    if command.isascii() and command.isprintable():
+        return command
+    made: list[str] = []
+    quote = ""
+    position = 0
+    while position < len(command):
+        character = command[position]
+        end = position + 1
+        if _is_plain(character, encoding):
+            if quote != "'" and character == "\\" and end < len(command) and _is_plain(command[end], encoding):
+                end += 1
+            elif character == quote:
+                quote = ""
+            elif not quote and character in "'\"":
+                quote = character
+            made.append(command[position:end])
+        else:
+            while end < len(command) and not _is_plain(command[end], encoding):
+                end += 1
+            raw = command[position:end].encode("utf-8", "surrogateescape")
+            made.append(f"{quote}$'{''.join(f'{chr(92)}{byte:03o}' for byte in raw)}'{quote}")
+        position = end
+    return "".join(made)
+
+
+def _is_plain(character: str, encoding: str) -> bool:
+    if " " <= character <= "~":
+        return True
+    if re.match(_UNSEEN, character):
+        return False
+    try:
+        character.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match[0])
     if 0xDC80 <= code <= 0xDCFF:

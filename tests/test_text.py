@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm120kit.text import encode_json, utf8_text, visible
+from sm120kit.text import copyable, encode_json, utf8_text, visible
 
 
 class _Named(msgspec.Struct):
@@ -42,3 +43,17 @@ def test_visible_text_is_printable_or_space(text: str) -> None:
     assert "\x1b" not in shown
     assert "\n" not in shown
     shown.encode()
+
+
+def test_a_command_keeps_its_words() -> None:
+    assert copyable("a 'é' \"é\" é \\' é") == "a 'é' \"é\" é \\' é"
+    assert copyable("'é' \"é\" é", "ascii") == r"""''$'\303\251''' ""$'\303\251'"" $'\303\251'"""
+    assert copyable("rm 'a\nb\udce9'") == r"rm 'a'$'\012''b'$'\351'''"
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_a_copyable_command_is_visible_and_stays(text: str) -> None:
+    command = copyable(f"ls {shlex.quote(text)}", "ascii")
+    assert visible(command) == command
+    assert command.isascii()
+    assert copyable(command, "ascii") == command

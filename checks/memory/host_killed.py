@@ -1,7 +1,8 @@
 """The kernel ended a process because the machine's own memory ran out
 
 ## What it finds
-Lines of the kernel about its out-of-memory killer, and children that ended by SIGKILL at start.
+Lines of the kernel about its out-of-memory killer, children that ended by SIGKILL at start, and the word `Killed` that
+a shell prints.
 
 ## Why it matters
 Weights are staged in the machine's memory, once for each rank, and compilations take gigabytes. In a container the
@@ -10,7 +11,8 @@ that way.
 
 ## How it is found
 The kernel's line is proof. A rank that ended with exit code -9 during initialisation is a guess, and named as what
-follows from anything else that the log shows.
+follows from anything else that the log shows. `Killed` alone says only that something sent SIGKILL: it is named where
+nothing else in the log failed.
 
 ## Remedy
 Give the container more memory, load fewer ranks at once, or compile with fewer jobs (MAX_JOBS). See
@@ -36,6 +38,19 @@ SIGNATURES = [
         remedies=(
             LogRemedy("Give it more memory (in a container: its limit), or start fewer ranks and compilations at once"),
             LogRemedy("See how much it was", ("dmesg -T | grep -i 'killed process'",)),
+        ),
+    ),
+    Signature(
+        pattern=r"^(?:\S+: line \d+: +\d+ Killed\b.*|zsh: killed\b.*|\[\d+\][+-]? +(?:\d+ +)?[Kk]illed\b.*|Killed)$",
+        rank="wrapper",
+        example="./serve.sh: line 3:  4711 Killed                  python -m sglang.launch_server --model-path /m",
+        look_alike="Killed by the user's request",
+        source="GNU bash 5.2: jobs.c (what a shell prints for a child that SIGKILL ended)",
+        message="A process was ended by SIGKILL, and nothing in this log says who sent it: perhaps the kernel, because "
+        "memory of the machine or of its cgroup ran out, perhaps somebody's kill -9",
+        remedies=(
+            LogRemedy("Ask the kernel", ("dmesg -T | grep -i 'killed process'",)),
+            LogRemedy("If it was: more memory (in a container: its limit), or fewer ranks that load at once"),
         ),
     ),
     Signature(

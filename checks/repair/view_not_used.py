@@ -35,7 +35,7 @@ def view_not_used(case: Case) -> Iterator[Finding | CannotTell]:
     named = next((name for name in ("CUDA_HOME", "CUDA_PATH") if environment.get(name)), "")
     says = f"{named} is {environment[named]}" if named else "neither CUDA_HOME nor CUDA_PATH is set"
     harmed = [consumer.name for consumer in case.snapshot.consumers if case.must_compile(consumer)]
-    report = error if harmed else warning
+    report = error if harmed or case.snapshot.target.cuda_home else warning
     yield report(
         view.current,
         f"This target was repaired by the toolkit view {view.path}, and this environment does not use it: {says}",

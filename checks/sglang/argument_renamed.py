@@ -1,9 +1,9 @@
-"""This SGLang does not take that argument: renamed, removed, not there yet, or with another set of values
+"""This SGLang does not take that argument: unknown, renamed, removed, not there yet, or with a wrong value
 
 ## What it finds
 Flags on the launch line that the given or installed SGLang does not take as they are: renamed, removed, newer than it,
 misspelt, ambiguous, with a value that it does not know, or without one. Flags that it still takes and that are on
-their way out are warnings; a flag given twice is a note.
+their way out are warnings; a flag given twice is a note. The id names only the most frequent of these.
 
 ## Why it matters
 The server ends with exit code 2 and "unrecognized arguments" or "ambiguous option", after the half minute that its
@@ -64,6 +64,8 @@ SIGNATURES = [
 
 FROM_LINE = "the launch line"
 
+_OF_VALUES = ("bad-value", "bad-choice")
+
 
 @check("sglang.argument-renamed", needs="launch-line")
 def argument_renamed(case: Case) -> Iterator[Finding | CannotTell]:
@@ -92,7 +94,12 @@ def _problem(problem: ArgumentProblem, line: LaunchLine) -> Finding:
         "bad-choice": f": it takes {', '.join(problem.instead)}",
         "removed": f": see {names}" if names else "",
     }.get(problem.kind, "")
-    return error(problem.flag, f"{problem.text}{text}", _evidence(problem, line), _remedies(problem, line))
+    said = (
+        f"SGLang {line.version} does not take that value: {problem.text}"
+        if problem.kind in _OF_VALUES
+        else problem.text
+    )
+    return error(problem.flag, f"{said}{text}", _evidence(problem, line), _remedies(problem, line))
 
 
 def _evidence(problem: ArgumentProblem, line: LaunchLine) -> list[Evidence]:
@@ -103,7 +110,7 @@ def _evidence(problem: ArgumentProblem, line: LaunchLine) -> list[Evidence]:
 def _remedies(problem: ArgumentProblem, line: LaunchLine) -> list[Remedy]:
     if problem.kind == "too-new":
         return [Manual(f"Leave {problem.flag} out, or take an SGLang that has it")]
-    if problem.kind in ("bad-value", "missing-value", "stray", "bad-choice"):
+    if problem.kind in (*_OF_VALUES, "missing-value", "stray"):
         return [Manual(f"Give {problem.flag} a value that SGLang {line.version} takes", problem.instead)]
     if problem.instead:
         return [Manual(f"Write {' or '.join(problem.instead)}")]

@@ -9,16 +9,18 @@ What fails here fails in the same way when SGLang or FlashInfer compiles its ker
 
 ## How it is found
 Only with `--prove`: the consumer's own compiler and linker are run in a scratch folder. The first true error line
-is shown, and the check whose signature explains it.
+is shown, and the check whose signature explains it. Where the host compiler is not on the target's PATH nothing is
+said of the toolkit.
 
 ## Remedy
 What the explaining check says (`sm120kit explain ID`); where none explains it, the error line and the command stand
-in the evidence.
+in the evidence. `sm120kit prove --keep DIR` leaves the sources, the commands and what they made in DIR.
 
 ## Sources
 - nvcc 13.0.88, 13.2.78 and 13.5.37 from wheels, whole and broken: which probe shows which fault
 """
 
+import shlex
 from collections.abc import Iterator
 
 from sm120kit.diagnosis import CannotTell, Case, Finding, Manual, at, check, error
@@ -27,10 +29,13 @@ from sm120kit.diagnosis import CannotTell, Case, Finding, Manual, at, check, err
 @check("toolkit.proof-failed", needs="proofs")
 def proof_failed(case: Case) -> Iterator[Finding | CannotTell]:
     for report in case.proofs:
+        prevented = dict.fromkeys(f"{each.reason}. {each.remedy}" for each in report.proofs if each.prevented)
+        for reason in prevented:
+            yield CannotTell(report.cuda_home, f"{report.cuda_home} is not proved: {reason}")
         for proof in report.proofs:
             who = f" ({', '.join(proof.consumers)})" if proof.consumers else ""
             subject = f"{report.cuda_home}: {proof.rung}{who}"
-            if proof.outcome == "not-run":
+            if proof.outcome == "not-run" and not proof.prevented:
                 yield CannotTell(subject, proof.reason)
             if proof.outcome != "failed":
                 continue
@@ -39,9 +44,16 @@ def proof_failed(case: Case) -> Iterator[Finding | CannotTell]:
                 if proof.check
                 else Manual("Run the command of the evidence by hand to see all of its output")
             )
+            sources = Manual(
+                "This leaves its source, its command and what it made in ./proof", (_keep(report.cuda_home),)
+            )
             yield error(
                 subject,
                 f"The proof {proof.rung}{who} of {report.cuda_home} fails: {proof.error}",
                 [at(proof.error, proof.command)],
-                [explained],
+                [explained, sources],
             )
+
+
+def _keep(cuda_home: str) -> str:
+    return f"sm120kit prove --cuda-home {shlex.quote(cuda_home)} --keep ./proof"

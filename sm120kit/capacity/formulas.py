@@ -70,7 +70,8 @@ def choose_formula(version: str, *, assume: bool = False) -> Chosen:
     """The formulas of ``version``; with ``assume`` those of the newest known version before it.
 
     Raises:
-        Sm120kitError: the version is not known (the message lists those that are), or is no version.
+        Sm120kitError: the version is not known (the message lists those that are), is older than all of them, or is
+            no version.
     """
     row = next((row for row in formulas() if version in (row.version, *row.identical)), None)
     if row:
@@ -84,5 +85,10 @@ def choose_formula(version: str, *, assume: bool = False) -> Chosen:
             hint="Plan for one of them with --sglang, or take the newest known one before it with --assume-version",
         )
     before = [each for each in formulas() if (version_key(each.version) or wanted) <= wanted]
-    row = before[-1] if before else formulas()[0]
+    if not before:
+        raise Sm120kitError(
+            f"SGLang {version} is older than every version known here: {', '.join(known_versions())}",
+            hint="Plan for one of them with --sglang",
+        )
+    row = before[-1]
     return Chosen(row, f"SGLang {version} shares out memory as {row.version} does; its own source was not read")

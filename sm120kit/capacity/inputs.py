@@ -79,6 +79,7 @@ def make_order(named: Named, files: Files) -> Order:
         assumptions=tuple(known),
         experts=loaded.experts // tp,
         tokens_each=named.tokens_each,
+        weights_type=facts.weights,
     )
 
 
@@ -104,8 +105,7 @@ def _loaded(named: Named, facts: ModelFacts, settings: Settings, files: Files, k
         known.append("--weights-gib is what one GPU holds of the model that serves, without a draft model")
         size = named.weights * settings.tp
         return Weights(size, 0, 0, size, {}, 0)
-    of_file = posixpath.basename(named.model) == "config.json"
-    folder = posixpath.dirname(named.model) if of_file else named.model.rstrip("/")
+    folder = posixpath.dirname(facts.path)
     stored_as_is = facts.quantisation is not None
     online = settings.quantisation if not stored_as_is else ""
     matrix = 1 if online in ("fp8", "w8a8_fp8", "w8a8_int8") else 0
@@ -129,5 +129,7 @@ def _draft(settings: Settings, geometry: Geometry, loaded: Weights, files: Files
             known.append("the draft model's weights are not counted: nothing says how large they are")
         return loaded.draft, geometry.draft_layers
     facts = known_model(settings.draft_path, files)
-    weights = read_weights(files, settings.draft_path, Loading(facts.layers, STATE_DTYPES[settings.dtype]))
+    weights = read_weights(
+        files, posixpath.dirname(facts.path) or ".", Loading(facts.layers, STATE_DTYPES[settings.dtype])
+    )
     return weights.main, facts.draft_layers or facts.layers

@@ -11,6 +11,7 @@ from sm120kit.capacity.machine import Card, Machine, bandwidth_of
 from sm120kit.capacity.memory import GIB
 from sm120kit.capacity.predict import Prediction, Server, predict
 from sm120kit.capacity.roofline import decode_roofline
+from sm120kit.capacity.starting import missing_to_start, ways_to_start
 from sm120kit.capacity.types import SCHEMA, Alternative, Best, Budget, Fleet, Plan, Point, Predicted
 from sm120kit.version import __version__
 
@@ -35,6 +36,8 @@ class Order(msgspec.Struct, frozen=True):
     """Bytes of the weights that belong to routed experts."""
     tokens_each: int | None = None
     """``--need-tokens-per-request``."""
+    weights_type: str = ""
+    """What the weights are stored as: ``bfloat16``, ``fp8``, ``nvfp4``; empty = not known."""
     arguments_given: bool = True
 
 
@@ -45,6 +48,10 @@ def make_plan(order: Order, *, points: int = CURVE_POINTS) -> Plan:
     tokens_each, assumption = _tokens_each(order)
     requests, at_best = most_requests(server, tokens_each)
     best = _best(server, requests, at_best)
+    ways = [each for each in alternatives(server, tokens_each, order.strategy_flag) if each.requests > requests]
+    if prediction.pools.failure:
+        ways = [*ways_to_start(server, order.machine.cards[0].name, order.weights_type, tokens_each), *ways]
+    unfit = _unfit(order, prediction)
     assumptions = (*order.assumptions, *order.machine.assumptions, *assumption, *_general(server))
     return Plan(
         schema=SCHEMA,
@@ -57,16 +64,15 @@ def make_plan(order: Order, *, points: int = CURVE_POINTS) -> Plan:
         requested=server.settings.given_requests,
         predicted=_predicted(prediction),
         best=best,
-        alternatives=tuple(
-            _alternative(each)
-            for each in alternatives(server, tokens_each, order.strategy_flag)
-            if each.requests > requests
-        )[:_MOST_ALTERNATIVES],
+        alternatives=tuple(_alternative(each) for each in ways)[:_MOST_ALTERNATIVES],
         budget=_budget(server, prediction),
         assumptions=assumptions,
         fleet=_fleet(order, tokens_each),
         notes=_notes(order, prediction, best, tokens_each),
-        roofline=decode_roofline(
+        unfit=unfit,
+        roofline=None
+        if unfit
+        else decode_roofline(
             server,
             prediction,
             experts=order.experts,
@@ -94,6 +100,17 @@ def _tokens_each(order: Order) -> tuple[int, tuple[str, ...]]:
     if context is not None:
         return context, (f"every request may hold {context:,} tokens, the context length given",)
     return TOKENS_EACH, (f"every request holds {TOKENS_EACH:,} tokens at most; say it with --need-tokens-per-request",)
+
+
+def _unfit(order: Order, prediction: Prediction) -> str:
+    need, pools, context = order.tokens_each, prediction.pools, order.server.settings.context
+    if need is None or pools.failure:
+        return ""
+    if need > pools.tokens:
+        return f"not one request of {need:,} tokens fits: the pool holds {pools.tokens:,}"
+    if need > context:
+        return f"not one request of {need:,} tokens fits: the context length is {context:,}"
+    return ""
 
 
 def _predicted(prediction: Prediction) -> Predicted:
@@ -136,7 +153,8 @@ def _alternative(variant: Variant) -> Alternative:
 def _budget(server: Server, prediction: Prediction) -> Budget:
     if prediction.pools.failure:
         left = server.free - server.weights - server.draft_weights
-        return Budget(server.free, server.weights, server.draft_weights, 0, 0, 0, 0, left)
+        short = missing_to_start(server)
+        return Budget(server.free, server.weights, server.draft_weights, 0, 0, 0, 0, left, short_by=short)
     return Budget(
         free_before_loading=server.free,
         weights=server.weights,

@@ -68,6 +68,8 @@ class Budget(Struct, frozen=True):
     """SGLang's own estimate."""
     free: int
     """What stays: for prefill, workspaces, fragments. Below 0 the graphs do not fit."""
+    short_by: int = 0
+    """What a server that will not start lacks: with so much more free it would start. 0 = nothing."""
     reserved_for_drafting: int = 0
     """What the calculation sets aside for states of draft tokens; the part not allocated is in ``free``."""
 
@@ -139,6 +141,9 @@ class Plan(Struct, frozen=True):
     budget: Budget
     assumptions: tuple[str, ...]
     fleet: Fleet
+    unfit: str = ""
+    """Why not one request of the size needed fits, as a sentence without full stop; empty = one does, or none is named.
+    """
     notes: tuple[str, ...] = ()
     """What is worth knowing about the outcome."""
     roofline: Roofline | None = None

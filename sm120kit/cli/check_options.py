@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sm120kit.cli.text_option import text_option
+
 if TYPE_CHECKING:
     from sm120kit.diagnosis.types import Suppression
 
@@ -14,8 +16,8 @@ checks_dir_option = click.option(
     "--checks-dir", "checks_dirs", metavar="DIR", multiple=True, help="Read more checks from this folder; repeatable."
 )
 
-suppressions_option = click.option(
-    "--suppressions", metavar="FILE", default="", help="Findings to live with: [[suppress]] tables in TOML."
+suppressions_option = text_option(
+    "--suppressions", metavar="FILE", help="Findings to live with: [[suppress]] tables in TOML."
 )
 
 

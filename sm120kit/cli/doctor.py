@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from sm120kit.cli.check_options import checks_dir_option, complete_check, suppressions_in, suppressions_option
 from sm120kit.cli.launch_options import launch_options, with_launch
-from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check
@@ -63,9 +64,10 @@ failure, unless --fail-on unknown says so.
     help="How to write the report; text without it.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("-o", "--output", metavar="FILE", default="", help="Write the report to this file.")
+@text_option("-o", "--output", metavar="FILE", help="Write the report to this file.")
 @launch_options
 @click.option("--prove", "proving", is_flag=True, help="Also compile and link for real; takes seconds.")
+@text_option("--data-dir", metavar="DIR", help="Where repairs are kept; else $XDG_DATA_HOME/sm120kit.")
 @click.option("-v", "--verbose", is_flag=True, help="Show all that was looked at.")
 def command(
     *,
@@ -82,6 +84,7 @@ def command(
     sglang: str,
     sglang_arguments: Sequence[str],
     proving: bool,
+    data_dir: str,
     verbose: bool,
 ) -> int:
     """Say what is wrong with a CUDA inference stack: where, whose file it is, and what to do.
@@ -99,6 +102,8 @@ def command(
             "--prove runs the target's compiler, and a snapshot or an unpacked image has none that can be run",
             hint="Leave --prove out, or run it on the machine itself",
         )
+    if data_dir:
+        target = target._replace(options=replace(target.options, data_dir=data_dir))
     snapshot = target.read()
     request = with_launch(request, snapshot, model=model, sglang=sglang, arguments=sglang_arguments)
     case = _with_capacity(Case(snapshot, request))
@@ -155,7 +160,7 @@ def _rendered(report: Report, form: str, fail_on: FailOn, output: str, *, verbos
     from sm120kit.report.terminal import render_terminal
 
     width, colour = terminal(output)
-    return render_terminal(report, width=width, colour=colour, verbose=verbose)
+    return render_terminal(report, width=width, colour=colour, verbose=verbose, encoding=encoding_of(output))
 
 
 def report_crashes(results: Sequence[CheckResult]) -> None:

@@ -11,11 +11,13 @@ from datetime import datetime, timezone
 import click
 
 from sm120kit.cli.check_options import complete_check
-from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import filled, text_option
 from sm120kit.cli.workbench import Workbench, host_compiler, open_workbench
 from sm120kit.diagnosis.case import Case, Use
+from sm120kit.diagnosis.report import doubts_about
 from sm120kit.diagnosis.selection import select
 from sm120kit.diagnosis.types import Severity
 from sm120kit.environment import compute, render
@@ -49,10 +51,10 @@ Exit codes: 0 nothing left to repair, 1 something is, or needs packages first.
 @click.option("--in-place", is_flag=True, help="Add what is missing inside the toolkit itself, and no view.")
 @click.option("--only", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Mend these findings only.")
 @click.option("--skip", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Leave these findings be.")
-@click.option("--plan-out", metavar="FILE", default="", help="Save the plan as JSON.")
+@text_option("--plan-out", metavar="FILE", help="Save the plan as JSON.")
 @click.option("--json", "as_json", is_flag=True, help="Write the plan, or what was done, as JSON.")
 @data_dir_option
-@click.argument("saved", metavar="[PLAN]", required=False, default="")
+@click.argument("saved", metavar="[PLAN]", required=False, default=None, callback=filled)
 def command(
     *,
     target: Asked,
@@ -85,7 +87,10 @@ def command(
         plan, findings = make_plan(case, checks, _workshop(bench), target=bench.target, in_place=in_place)
         if plan_out:
             save_plan(plan, plan_out)
-        _write(FixReport(FIX_SCHEMA, plan=plan, before=findings, env_script=_script(bench, plan)), as_json=as_json)
+        report = FixReport(
+            FIX_SCHEMA, plan=plan, before=findings, env_script=_script(bench, plan), doubts=_doubts(case)
+        )
+        _write(report, as_json=as_json)
         return FINDINGS if any(finding.severity is Severity.ERROR for finding in findings) else GOOD
     with locked(bench.data_dir):
         recovered = tuple(recover(bench.data_dir))
@@ -95,10 +100,19 @@ def command(
             bench = open_workbench(target, data_dir)
         if saved:
             plan, findings = load_plan(saved, bench.data_dir, bench.key, _homes(bench)), ()
+            doubts: tuple[str, ...] = ()
         else:
             case = bench.as_repaired()
+            doubts = _doubts(case)
             plan, findings = make_plan(case, checks, _workshop(bench), target=bench.target, in_place=in_place)
-        report = FixReport(FIX_SCHEMA, plan=plan, before=findings, recovered=recovered, env_script=_script(bench, plan))
+        report = FixReport(
+            FIX_SCHEMA,
+            plan=plan,
+            before=findings,
+            recovered=recovered,
+            env_script=_script(bench, plan),
+            doubts=doubts,
+        )
         if plan.steps:
             done = carry_out(
                 plan,
@@ -124,6 +138,11 @@ def command(
     _write(report, as_json=as_json)
     wanting = any(map(is_repairable, report.after)) if report.applied else needs_packages(report.before)
     return FINDINGS if plan.blocked or wanting else GOOD
+
+
+def _doubts(case: Case) -> tuple[str, ...]:
+    """Why nothing to repair does not mean that all is well: only where no toolkit was judged at all."""
+    return () if case.toolkits else doubts_about(case)
 
 
 def _former_caches(bench: Workbench, plan: Plan) -> tuple[str, ...]:
@@ -184,4 +203,4 @@ def _write(report: FixReport, *, as_json: bool) -> None:
     from sm120kit.report.repair import render_fix
 
     width, colour = terminal()
-    write_result(render_fix(report, width=width, colour=colour))
+    write_result(render_fix(report, width=width, colour=colour, encoding=encoding_of()))

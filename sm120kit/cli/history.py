@@ -9,6 +9,7 @@ from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.data_dir import open_data_dir
 from sm120kit.errors import GOOD
 from sm120kit.repair.journal import Entry, entries
+from sm120kit.repair.lock import holder
 from sm120kit.repair.types import HISTORY_SCHEMA, History, HistoryLine
 
 
@@ -17,7 +18,9 @@ from sm120kit.repair.types import HISTORY_SCHEMA, History, HistoryLine
 @data_dir_option
 def command(*, as_json: bool, data_dir: str) -> int:
     """List the repairs that were applied: when, to which target, what they cured, and whether they stand."""
-    lines = tuple(_line(entry) for entry in entries(open_data_dir(data_dir)))
+    folder = open_data_dir(data_dir)
+    at_work = holder(folder)
+    lines = tuple(_line(entry, at_work) for entry in entries(folder))
     if as_json:
         from sm120kit.text import encode_json
 
@@ -30,7 +33,7 @@ def command(*, as_json: bool, data_dir: str) -> int:
     return GOOD
 
 
-def _line(entry: Entry) -> HistoryLine:
+def _line(entry: Entry, at_work: int) -> HistoryLine:
     record = entry.record
     return HistoryLine(
         number=record.number,
@@ -40,4 +43,5 @@ def _line(entry: Entry) -> HistoryLine:
         actions=len(record.steps),
         cures=record.cures,
         view=record.view,
+        at_work=at_work if entry.status in ("applying", "taking-back") else 0,
     )

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 
+from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.case import Request
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.facts import Known
@@ -25,8 +26,8 @@ def _launch_words(_context: click.Context, _parameter: click.Parameter, words: S
 
 
 _OPTIONS = (
-    click.option("--model", metavar="DIR", default="", help="Judge for this model: a folder with a config.json."),
-    click.option("--sglang", metavar="VERSION", default="", help="Judge for this SGLang; else the one installed."),
+    text_option("--model", metavar="DIR", help="Judge for this model: a folder with a config.json."),
+    text_option("--sglang", metavar="VERSION", help="Judge for this SGLang; else the one installed."),
     click.argument("sglang_arguments", metavar="[-- SGLANG ARGS]", nargs=-1, type=click.UNPROCESSED,
                    callback=_launch_words),
 )  # fmt: skip
@@ -82,7 +83,7 @@ def sglang_version(snapshot: Snapshot, given: str) -> tuple[str, str]:
     )
     if installed is None:
         raise Sm120kitError(
-            "SGLang arguments were given, and no SGLang is installed in the target that could take them",
-            hint="Say which one they are for, as in --sglang 0.5.12",
+            "no SGLang is installed here" if isinstance(known, Known) else f"which SGLang is installed: {known.reason}",
+            hint="Name its version, as in --sglang 0.5.12",
         )
     return installed.version, installed.path

@@ -102,6 +102,10 @@ def commands(context: click.Context) -> int:
 
 def run() -> NoReturn:
     """The program ``sm120kit``."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        from sm120kit.cli.output import hold_closed_streams
+
+        hold_closed_streams()
     code = main(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
@@ -134,7 +138,12 @@ def main(arguments: Sequence[str]) -> int:
         return GOOD
     except Exception as error:
         from sm120kit.cli.crash import write_crash_report
+        from sm120kit.cli.output import silence_stdout, unwritable
 
+        if isinstance(error, OSError) and _was_printing(error):
+            silence_stdout()
+            _say(unwritable(error).message)
+            return USAGE
         path = write_crash_report(arguments, error)
         _say(
             f"stopped by a fault of its own: {type(error).__name__}: {error}",
@@ -151,11 +160,20 @@ def _invoke(arguments: Sequence[str]) -> int:
     return int(code)
 
 
+def _was_printing(error: OSError) -> bool:
+    """Whether it was raised by what prints a help or a version."""
+    trace = error.__traceback__
+    while trace and trace.tb_frame.f_code is not click.echo.__code__:
+        trace = trace.tb_next
+    return trace is not None
+
+
 def _say(message: str, hint: str = "") -> None:
     """A message for people. Its text may hold names of files, and those may hold anything."""
-    click.echo(f"{PROGRAM}: {visible(message)}", err=True)
-    if hint:
-        click.echo(f"  {visible(hint)}", err=True)
+    with suppress(OSError):  # the exit code tells it too, where nothing can be said
+        click.echo(f"{PROGRAM}: {visible(message)}", err=True)
+        if hint:
+            click.echo(f"  {visible(hint)}", err=True)
 
 
 def _sentence(error: click.UsageError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import NamedTuple
@@ -31,6 +32,11 @@ def terminal(output: str = "") -> Terminal:
     return Terminal(width or PIPED_WIDTH, colour)
 
 
+def encoding_of(output: str = "") -> str:
+    """The encoding in which :func:`write_result` writes text there."""
+    return "utf-8" if output and output != "-" else sys.stdout.encoding or "utf-8"
+
+
 def write_result(data: str | bytes, output: str = "") -> None:
     """Write a result to standard output, or to the file ``output``.
 
@@ -40,10 +46,10 @@ def write_result(data: str | bytes, output: str = "") -> None:
     Raises:
         Sm120kitError: the file cannot be written; exit code 2.
     """
+    raw = data if isinstance(data, bytes) else data.encode(encoding_of(output), "backslashreplace")
     if output and output != "-":
-        _write_file(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data, output)
+        _write_file(raw, output)
         return
-    raw = data if isinstance(data, bytes) else data.encode(sys.stdout.encoding or "utf-8", "backslashreplace")
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(raw)
@@ -51,7 +57,28 @@ def write_result(data: str | bytes, output: str = "") -> None:
     except OSError as error:
         silence_stdout()
         if not isinstance(error, BrokenPipeError):
-            raise Sm120kitError(f"standard output cannot be written: {error.strerror}") from error
+            raise unwritable(error) from error
+
+
+def unwritable(error: OSError) -> Sm120kitError:
+    """The error for a standard output that takes nothing."""
+    reason = "it is closed" if error.errno == errno.EBADF else error.strerror
+    return Sm120kitError(f"standard output cannot be written: {reason}")
+
+
+def hold_closed_streams() -> None:
+    """Put something in the place of standard streams that are closed, so that no file opened later takes their number.
+
+    Reading standard input and writing standard output fail then; what is said on standard error is lost. Programs
+    that are started find them closed, as they were.
+    """
+    # Python has None for each; the lowest free number is what open returns.
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(os.open(os.devnull, os.O_WRONLY), "r")
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def silence_stdout() -> None:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from sm120kit.cli.launch_options import sglang_version
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import text_option
 from sm120kit.errors import FINDINGS, GOOD, Sm120kitError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Examples:
       beside a running server; a start-up log does as well
 
 \b
-Exit codes: 0 the server will start, 1 it will not, 2 wrong usage or nothing to plan with,
+Exit codes: 0 the server will start, 1 it will not or serves no such request, 2 wrong usage or nothing to plan with,
 3 a fault of sm120kit itself, 4 a server or log to check against cannot be read.
 """
 
@@ -41,7 +42,7 @@ Exit codes: 0 the server will start, 1 it will not, 2 wrong usage or nothing to 
 @click.command(epilog=EPILOG)
 @click.argument("words", metavar="MODEL [-- SGLANG ARGS]", nargs=-1, type=click.UNPROCESSED)
 @target_options(takes_snapshot=True)
-@click.option("--sglang", metavar="VERSION", default="", help="Plan for this SGLang; else the one installed.")
+@text_option("--sglang", metavar="VERSION", help="Plan for this SGLang; else the one installed.")
 @click.option("--free-gib", metavar="X", type=float, default=None, help="Memory free on each GPU before loading.")
 @click.option(
     "--weights-gib", metavar="X", type=float, default=None, help="Weights on each GPU; no checkpoint is read."
@@ -54,9 +55,9 @@ Exit codes: 0 the server will start, 1 it will not, 2 wrong usage or nothing to 
     help="Tokens that every request must be able to hold.",
 )
 @click.option("--assume-version", is_flag=True, help="Plan for an unknown SGLang as for the known one before it.")
-@click.option("--check", "check", metavar="URL|LOG", default="", help="Compare with a server or its start-up log.")
+@text_option("--check", "check", metavar="URL|LOG", help="Compare with a server or its start-up log.")
 @click.option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.plan/1) alone.")
-@click.option("-o", "--output", metavar="FILE", default="", help="Write the plan to this file.")
+@text_option("-o", "--output", metavar="FILE", help="Write the plan to this file.")
 def command(
     *,
     words: Sequence[str],
@@ -75,12 +76,17 @@ def command(
     MODEL is a folder with config.json and safetensors files, of which only the headers are read, or a config.json with
     --weights-gib. SGLang's arguments follow after -- as they would be typed.
     """
-    from sm120kit.capacity.inputs import Named, make_order
+    from sm120kit.capacity.inputs import Named, known_model, make_order
     from sm120kit.capacity.plan import make_plan
     from sm120kit.snapshot.files import Files
 
     model, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else ("", tuple(words))
     request = target.request()
+    files = Files(target.options.root)
+    if not model and not arguments and not check:
+        raise _no_model()
+    if model or _typed_model(arguments):
+        known_model(model or _typed_model(arguments), files)  # a wrong path is said first, whatever else is missing
     seen = _observed(check) if check else None
     hardware_known = bool(request.gpus or (seen and seen.free_before))
     version_known = bool(sglang or (seen and seen.version))
@@ -88,7 +94,7 @@ def command(
     line = _line(arguments, sglang, seen, snapshot)
     model = model or line.model_path
     if not model:
-        raise Sm120kitError("no model was named", hint="Name its folder, as in: sm120kit plan /models/qwen")
+        raise _no_model()
     named = Named(
         model=model,
         line=line,
@@ -97,14 +103,27 @@ def command(
         tokens_each=need_tokens_per_request,
         assume=assume_version,
     )
-    order = make_order(named, Files(target.options.root))
+    order = make_order(named, files)
     plan = make_plan(order)
     if seen:
         from sm120kit.capacity.compare import compare
 
         plan = replace(plan, check=compare(order.server, seen))
     write_result(_rendered(plan, output, as_json=as_json), output)
-    return FINDINGS if plan.predicted.failure else GOOD
+    return FINDINGS if plan.predicted.failure or plan.unfit else GOOD
+
+
+def _typed_model(arguments: Sequence[str]) -> str:
+    """What --model-path names, read before it is known whose flags these are."""
+    for word, following in zip(arguments, (*arguments[1:], ""), strict=True):
+        name, equals, value = word.partition("=")
+        if name in ("--model-path", "--model"):
+            return value if equals else following
+    return ""
+
+
+def _no_model() -> Sm120kitError:
+    return Sm120kitError("no model was named", hint="Name its folder, as in: sm120kit plan /models/qwen")
 
 
 def _bytes(option: str, gib: float | None) -> int | None:

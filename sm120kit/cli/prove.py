@@ -16,6 +16,7 @@ from sm120kit.proof.cache import open_cache
 from sm120kit.proof.execute import prove
 from sm120kit.proof.flashinfer_module import MODULES, flashinfer_rung
 from sm120kit.proof.ladder import architectures
+from sm120kit.proof.scratch import open_kept
 from sm120kit.proof.types import Proof, ProofReport, Rung
 from sm120kit.snapshot.facts import Known
 
@@ -24,9 +25,10 @@ Examples:
   sm120kit prove                               the toolkit that serves now
   sm120kit prove --cuda-home /usr/local/cuda   this one
   sm120kit prove --flashinfer silu_and_mul     and a genuine FlashInfer module
+  sm120kit prove --keep ./proof                with sources and commands, to run by hand
 
 \b
-Exit codes: 0 all that was run passed, 1 something failed, 4 there is nothing to prove.
+Exit codes: 0 all that was run passed, 1 something failed or a compiler is missing, 4 there is nothing to prove.
 """
 
 
@@ -37,12 +39,17 @@ Exit codes: 0 all that was run passed, 1 something failed, 4 there is nothing to
     help=f"Build this module of FlashInfer too: {', '.join(MODULES)}.",
 )  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Run everything, whatever passed before.")
+@click.option(
+    "--keep", "keep_in", metavar="DIR", default="",
+    help="Run everything in DIR, and keep its sources, commands (run.sh) and what they made.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @data_dir_option
-def command(*, target: Asked, modules: tuple[str, ...], fresh: bool, as_json: bool, data_dir: str) -> int:
+def command(*, target: Asked, modules: tuple[str, ...], fresh: bool, keep_in: str, as_json: bool, data_dir: str) -> int:
     """Prove a toolkit: link, preprocess, compile and load, with the flags of those who would use it.
 
-    Where the target has a repair in place, that one is proved. Everything happens in scratch folders.
+    Where the target has a repair in place, that one is proved. Everything happens in scratch folders,
+    or with --keep in a folder that stays.
     """
     bench = open_workbench(target, data_dir)
     case = bench.as_repaired()
@@ -59,6 +66,7 @@ def command(*, target: Asked, modules: tuple[str, ...], fresh: bool, as_json: bo
         bench.checks,
         bench.environment(case, use.toolkit.home),
         cache=None if fresh else open_cache(),
+        kept=open_kept(keep_in) if keep_in else None,
         more=_module_rungs(modules, bench, case, use),
         tell=_tell if sys.stderr.isatty() else lambda _: None,
     )
@@ -79,7 +87,7 @@ def _module_rungs(modules: tuple[str, ...], bench: Workbench, case: Case, use: U
     number = targets[0].removeprefix("sm_")
     digits = number.rstrip("abcdefghijklmnopqrstuvwxyz")
     named = f"{digits[:-1]}.{digits[-1]}{number[len(digits) :]}"
-    return [flashinfer_rung(module, interpreter.value.executable, named) for module in modules]
+    return [flashinfer_rung(module, interpreter.value.executable, named) for module in dict.fromkeys(modules)]
 
 
 def _tell(proof: Proof) -> None:

@@ -6,6 +6,7 @@ import click
 
 from sm120kit.cli.output import write_result
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import text_option
 from sm120kit.errors import GOOD
 
 EPILOG = """\b
@@ -19,7 +20,7 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @target_options(takes_snapshot=False)
-@click.option("-o", "--output", metavar="FILE", default="", help="Write it to this file; else to standard output.")
+@text_option("-o", "--output", metavar="FILE", help="Write it to this file; else to standard output.")
 def command(*, target: Asked, output: str) -> int:
     """Write down everything that the doctor reads, as JSON (sm120kit.snapshot/1).
 

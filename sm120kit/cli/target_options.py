@@ -9,10 +9,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.case import Request
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.target import TargetOptions
 from sm120kit.snapshot.types import Snapshot
+from sm120kit.text import visible
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -68,18 +70,18 @@ def complete_gpu(_context: click.Context, _parameter: click.Parameter, incomplet
 
 
 _OPTIONS = (
-    click.option("--python", metavar="PATH", default="", help="Examine the environment of this interpreter."),
-    click.option("--site-packages", metavar="DIR", default="", help="Examine these packages; no interpreter needed."),
-    click.option("--root", metavar="DIR", default="", help="Examine an unpacked image; nothing in it is executed."),
-    click.option("--cuda-home", metavar="DIR", default="", help="Judge this toolkit, in place of CUDA_HOME."),
+    text_option("--python", metavar="PATH", help="Examine the environment of this interpreter."),
+    text_option("--site-packages", metavar="DIR", help="Examine these packages; no interpreter needed."),
+    text_option("--root", metavar="DIR", help="Examine an unpacked image; nothing in it is executed."),
+    text_option("--cuda-home", metavar="DIR", help="Judge this toolkit, in place of CUDA_HOME."),
     click.option("--no-system-toolkits", is_flag=True, help="Leave out toolkits outside the target."),
-    click.option("--env-file", metavar="FILE", default="", help="Variables: KEY=VALUE lines, or /proc/PID/environ."),
+    text_option("--env-file", metavar="FILE", help="Variables: KEY=VALUE lines, or /proc/PID/environ."),
     click.option("--pid", metavar="N", type=click.IntRange(min=1), default=None, help="Variables of this process."),
-    click.option("--gpu", metavar="SPEC", default="", shell_complete=complete_gpu,
+    text_option("--gpu", metavar="SPEC", shell_complete=complete_gpu,
                  help="Judge for this hardware: rtx-pro-6000x8, rtx-5090, b200x7, 12.0, ..."),
-    click.option("--driver", metavar="VERSION", default="", help="Judge for this driver version."),
+    text_option("--driver", metavar="VERSION", help="Judge for this driver version."),
     click.option("--deep", is_flag=True, help="Read big binaries too; takes seconds."),
-    click.option("--snapshot", metavar="FILE", default="", help="Judge a saved snapshot; - reads standard input."),
+    text_option("--snapshot", metavar="FILE", help="Judge a saved snapshot; - reads standard input."),
 )  # fmt: skip
 
 
@@ -103,6 +105,15 @@ def target_options(*, takes_snapshot: bool) -> Callable[[Function], Function]:
     return decorate
 
 
+def _say_what_was_left_out(env_file: str) -> None:
+    from sm120kit.snapshot.environment import lines_left_out
+
+    if env_file and (number := lines_left_out(env_file)):
+        lines, hold, were = ("line", "holds", "was") if number == 1 else ("lines", "hold", "were")
+        said = f"{number} {lines} of {visible(env_file)} {hold} no variable and {were} left out"
+        click.echo(f"sm120kit: {said}", err=True)
+
+
 def _asked(parameters: dict[str, Any], *, takes_snapshot: bool) -> Asked:
     """Take the shared options out of ``parameters``."""
     live = {name: parameters.pop(name) for name in _LIVE_OPTIONS}
@@ -118,6 +129,7 @@ def _asked(parameters: dict[str, Any], *, takes_snapshot: bool) -> Asked:
             f"--snapshot and {given} contradict each other: a snapshot was read already",
             hint=f"Give {given} when the snapshot is taken: sm120kit snapshot {given} ...",
         )
+    _say_what_was_left_out(live["env_file"])
     options = TargetOptions(
         python=live["python"],
         site_packages=live["site_packages"],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import click
 
 from sm120kit.cli.output import write_result
@@ -13,8 +15,19 @@ from sm120kit.repair.lock import locked
 from sm120kit.repair.transaction import recover, undo
 
 
+def _number_of_repair(_context: click.Context, _parameter: click.Parameter, word: str | None) -> int | None:
+    if word is None:
+        return None
+    if not re.fullmatch("[1-9][0-9]{0,8}", word):
+        raise Sm120kitError(
+            f"{word!r} is no NUMBER of a repair: they are counted from 1",
+            hint="The numbers begin the lines of: sm120kit history",
+        )
+    return int(word)
+
+
 @click.command()
-@click.argument("number", metavar="[NUMBER]", required=False, type=click.IntRange(min=1))
+@click.argument("number", metavar="[NUMBER]", required=False, callback=_number_of_repair)
 @data_dir_option
 def command(*, number: int | None, data_dir: str) -> int:
     """Take back a repair exactly: the last one, or the one of that NUMBER (see sm120kit history).
@@ -23,8 +36,11 @@ def command(*, number: int | None, data_dir: str) -> int:
     """
     folder = open_data_dir(data_dir)
     with locked(folder):
-        for sentence in recover(folder):
+        recovered = recover(folder)
+        for sentence in recovered:
             click.echo(f"sm120kit: {sentence}", err=True)
+        if recovered and number is None:
+            return GOOD
         applied = [entry for entry in entries(folder) if entry.status == "applied"]
         chosen = next((entry for entry in reversed(applied) if number in (None, entry.record.number)), None)
         if chosen is None:

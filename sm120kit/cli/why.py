@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import click
 
 from sm120kit.cli.check_options import checks_dir_option
-from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.catalogue import Catalogue, read_catalogue
 from sm120kit.diagnosis.logs.types import OnTarget, Why
 from sm120kit.errors import FINDINGS, GOOD, TARGET_UNREADABLE, Sm120kitError
@@ -31,7 +32,7 @@ sm120kit itself, 4 something is wrong and not known, or the log cannot be read.
 @target_options(takes_snapshot=True)
 @checks_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.why/1) alone.")
-@click.option("-o", "--output", metavar="FILE", default="", help="Write the answer to this file.")
+@text_option("-o", "--output", metavar="FILE", help="Write the answer to this file.")
 def command(*, log: str, target: Asked, checks_dirs: Sequence[str], as_json: bool, output: str) -> int:
     """Say why a server failed: the first real error in its log, what it means, and what to do.
 
@@ -47,6 +48,10 @@ def command(*, log: str, target: Asked, checks_dirs: Sequence[str], as_json: boo
     catalogue = read_catalogue(checks_dirs)
     with open_log(log) as stream:
         read = why(stream, "standard input" if log == "-" else log, catalogue)
+    if read.unreadable:
+        raise Sm120kitError(
+            f"{read.log}: {read.unreadable}", hint="Give the whole log, as it was written", exit_code=TARGET_UNREADABLE
+        )
     if target.given or target.snapshot or request.gpus or request.driver:
         read = _judged_together(read, target, catalogue)
     write_result(_rendered(read, output, as_json=as_json), output)
@@ -77,4 +82,4 @@ def _rendered(read: Why, output: str, *, as_json: bool) -> str | bytes:
     from sm120kit.report.why import render_why
 
     width, colour = terminal(output)
-    return render_why(read, width=width, colour=colour)
+    return render_why(read, width=width, colour=colour, encoding=encoding_of(output))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sm120kit.cli.target_options import Asked
 from sm120kit.data_dir import DataDir, open_data_dir, target_key
-from sm120kit.diagnosis.case import Case, Use
+from sm120kit.diagnosis.case import Case, Use, standing_in
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check
 from sm120kit.environment import applied, compute
@@ -60,11 +60,8 @@ class Workbench:
 
         The view also stands in for a toolkit named by ``--cuda-home`` that it was made from.
         """
-        view, named = self.live_view, self.snapshot.target.cuda_home
-        behind = view.manifest.value.homes if view and isinstance(view.manifest, Known) else ()
-        if view is None or (named and named not in behind):
-            return Case(self.snapshot, self.asked.request())
-        return self.read(view.current)
+        view = standing_in(self.snapshot)
+        return self.read(view.current) if view else Case(self.snapshot, self.asked.request())
 
     def is_outdated(self) -> bool:
         """Whether another repair of this target ended since it was read."""

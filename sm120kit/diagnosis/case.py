@@ -65,7 +65,7 @@ class Use(msgspec.Struct, frozen=True):
         """The most that may be said about this tree: error where it is named or needed, warning where it is only
         taken by those who build extensions themselves or have them prebuilt, note where nobody takes it or a repair
         stands in for it."""
-        if self.repaired and not self.named:
+        if self.repaired:
             return Severity.NOTE
         if self.named or self.needed:
             return Severity.ERROR
@@ -82,6 +82,17 @@ class Use(msgspec.Struct, frozen=True):
         if not names:
             return "--cuda-home" if self.named else "nobody"
         return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def standing_in(snapshot: Snapshot) -> LiveView | None:
+    """The toolkit view that is live for this target, whole, and stands in for the toolkit it would take: also for one
+    that ``--cuda-home`` names and the view was made from."""
+    view, named = snapshot.live_view, snapshot.target.cuda_home
+    if not isinstance(view, Known) or view.value.gone:
+        return None
+    manifest = view.value.manifest
+    behind = manifest.value.homes if isinstance(manifest, Known) else ()
+    return view.value if not named or named in (*behind, view.value.current, view.value.path) else None
 
 
 class Case(msgspec.Struct, frozen=True, dict=True):
@@ -161,11 +172,9 @@ class Case(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def unused_view(self) -> LiveView | None:
-        """The toolkit view that is live for this target and whole, where its environment does not use it."""
-        view = self.snapshot.live_view
-        if not isinstance(view, Known) or view.value.in_use or view.value.gone or self.snapshot.target.cuda_home:
-            return None
-        return view.value
+        """The toolkit view that stands in for what this target takes, where its environment does not use it."""
+        view = standing_in(self.snapshot)
+        return view if view and not view.in_use else None
 
     @cached_property
     def uses(self) -> tuple[Use, ...]:

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
+from typing import NoReturn
 
 import msgspec
 from msgspec.structs import replace
@@ -17,6 +18,8 @@ from sm120kit.data import data_path
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.errors import Sm120kitError
 from sm120kit.patterns import pattern
+
+_MEND = "Mend the file, or leave its folder out of --checks-dir"
 
 PAGE_HEADINGS = ("What it finds", "Why it matters", "How it is found", "Remedy", "Sources")
 
@@ -59,11 +62,14 @@ def read_catalogue(extra_dirs: Iterable[str | os.PathLike[str]] = (), *, failure
         Sm120kitError: an extra folder does not exist, a file does not load, or an id is there twice.
     """
     entries: dict[str, Check | LogFailure] = {}
-    for folder in (data_path("checks"), *(os.fspath(each) for each in extra_dirs)):
+    own = data_path("checks")
+    for folder in (own, *(os.fspath(each) for each in extra_dirs)):
         if not os.path.isdir(folder):
             raise Sm120kitError(f"{folder} is not a folder of checks", hint="Give --checks-dir a folder of .py files")
+        # Only of our own files it is known what one without a mark means. Of others each is loaded, or refused.
+        read = _read_quickly if folder == own and not failures else _read_file
         for path in _check_files(folder):
-            for found in _read_file(path, folder) if failures else _read_quickly(path, folder):
+            for found in read(path, folder):
                 if found.id in entries:
                     raise Sm120kitError(
                         f"check {found.id!r} is defined twice: in {entries[found.id].path} and in {found.path}",
@@ -79,9 +85,15 @@ def read_catalogue(extra_dirs: Iterable[str | os.PathLike[str]] = (), *, failure
 
 def _check_files(folder: str) -> Iterator[str]:
     """Every ``.py`` file in a folder and below it, sorted within each."""
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=_refuse_folder):
         folders.sort()
         yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(".py"))
+
+
+def _refuse_folder(error: OSError) -> NoReturn:
+    raise Sm120kitError(
+        f"the folder of checks {error.filename} cannot be read: {error.strerror}", hint=_MEND
+    ) from error
 
 
 def _read_quickly(path: str, folder: str) -> list[Check | LogFailure]:
@@ -131,6 +143,8 @@ def _read_file(path: str, folder: str) -> list[Check | LogFailure]:
 
 
 def _load(path: str, folder: str) -> ModuleType:
+    if not os.path.isfile(path):
+        raise Sm120kitError(f"check file {path} does not load: it is no regular file", hint=_MEND)
     stem = os.path.relpath(path, folder).removesuffix(".py").replace(os.sep, "_")
     name = f"sm120kit._checks.{stem}_{zlib.crc32(os.fsencode(folder)):08x}"
     loader = SourceFileLoader(name, path)
@@ -140,10 +154,12 @@ def _load(path: str, folder: str) -> ModuleType:
     try:
         # What importlib does besides costs as much again, for each of some ninety files.
         exec(loader.get_code(name) or "", vars(module))
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: a check file must not end the program that reads it
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise Sm120kitError(
             f"check file {path} does not load: {type(error).__name__}: {error} ({last.filename}:{last.lineno})",
-            hint="Mend the file, or leave its folder out of --checks-dir",
+            hint=_MEND,
         ) from error
     return module

@@ -7,7 +7,7 @@ from sm120kit.snapshot.types import Change
 from sm120kit.version import __version__
 
 
-def compare(before: Report, after: Report, changes: tuple[Change, ...]) -> Comparison:
+def compare(before: Report, after: Report, changes: tuple[Change, ...], *, two_targets: bool = False) -> Comparison:
     """Findings are the same when check and subject are; one whose severity changed came and went.
 
     Suppressed ones are left out. Only a new error or warning, or a rise to one, makes it worse.
@@ -20,6 +20,7 @@ def compare(before: Report, after: Report, changes: tuple[Change, ...]) -> Compa
         tool_version=__version__,
         before=before.target,
         after=after.target,
+        two_targets=two_targets,
         changes=changes,
         appeared=tuple(appeared),
         gone=tuple(gone),

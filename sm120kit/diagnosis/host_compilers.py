@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -72,7 +72,7 @@ def flags_of(case: Case, *names: str) -> tuple[str, ...]:
 
 
 def _command(variables: dict[str, str], consumer: Consumer | None) -> tuple[str, str]:
-    named = {name: _ccbin(_words(variables.get(name, ""))) for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")}
+    named = {name: ccbin_in(variables.get(name, "")) for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")}
     for name, command in named.items():
         if command:
             return command, f"-ccbin in {name}"
@@ -83,8 +83,9 @@ def _command(variables: dict[str, str], consumer: Consumer | None) -> tuple[str,
     return "gcc", "nvcc's default"
 
 
-def _ccbin(words: Iterable[str]) -> str:
-    given = list(words)
+def ccbin_in(flags: str) -> str:
+    """The host compiler that ``-ccbin`` names among nvcc's options; empty where it is not there."""
+    given = _words(flags)
     for place, word in enumerate(given):
         name, equals, value = word.partition("=")
         if name in _CCBIN:

@@ -7,6 +7,8 @@ from datetime import date
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from msgspec.structs import replace
+
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.suppression import covering, covers, is_expired
 from sm120kit.diagnosis.types import (
@@ -16,7 +18,9 @@ from sm120kit.diagnosis.types import (
     FactGroup,
     FailOn,
     Finding,
+    Manual,
     Outcome,
+    Remedy,
     Report,
     ReportedFinding,
     Severity,
@@ -25,7 +29,7 @@ from sm120kit.diagnosis.types import (
 )
 from sm120kit.errors import FINDINGS, GOOD, OWN_FAULT
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.text import utf8_text
+from sm120kit.text import copyable, utf8_text
 from sm120kit.version import __version__
 
 
@@ -49,7 +53,7 @@ def make_report(
             key=lambda finding: (finding.suppressed, -finding.severity.rank),
         )
     )
-    doubts = _doubts(case)
+    doubts = doubts_about(case)
     return Report(
         schema=SCHEMA,
         tool_version=__version__,
@@ -99,7 +103,7 @@ def _reported(finding: Finding, suppressions: Sequence[Suppression]) -> Reported
         subject=finding.subject,
         message=finding.message,
         evidence=tuple(dict.fromkeys(finding.evidence)),
-        remedies=finding.remedies,
+        remedies=tuple(map(_copyable, finding.remedies)),
         fingerprint=fingerprint(finding.check, finding.subject),
         suppressed=suppression is not None,
         suppression_reason=suppression.reason if suppression else "",
@@ -120,6 +124,11 @@ def _is_unused(suppression: Suppression, results: Sequence[CheckResult], not_run
     return True
 
 
+def _copyable(remedy: Remedy) -> Remedy:
+    """The remedy with commands that JSON can hold too: a path is bytes, and need not be UTF-8."""
+    return replace(remedy, commands=tuple(map(copyable, remedy.commands))) if isinstance(remedy, Manual) else remedy
+
+
 def target_sentence(case: Case) -> str:
     """Which target was judged, and why that one."""
     target = case.snapshot.target
@@ -133,7 +142,7 @@ def target_sentence(case: Case) -> str:
     return ", ".join(parts)
 
 
-def _doubts(case: Case) -> tuple[str, ...]:
+def doubts_about(case: Case) -> tuple[str, ...]:
     """What was not there to be judged, so that silence about it is not taken for health."""
     doubts = []
     snapshot = case.snapshot

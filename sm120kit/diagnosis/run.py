@@ -32,7 +32,9 @@ def run_check(check: Check, case: Case) -> CheckResult:
                 raise TypeError(f"a check yields findings and CannotTell, and this one a {type(item).__name__}")
     except NotApplicable as why:
         return CheckResult(check.id, Outcome.NOT_APPLICABLE, reason=str(why))
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: a check must not end the program that runs it
         return CheckResult(
             check.id,
             Outcome.CRASHED,

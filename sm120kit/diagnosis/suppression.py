@@ -11,6 +11,7 @@ import msgspec
 
 from sm120kit.diagnosis.types import Suppression
 from sm120kit.errors import Sm120kitError
+from sm120kit.snapshot.files import Files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +30,7 @@ def read_suppressions(path: Path) -> tuple[Suppression, ...]:
         Sm120kitError: the file cannot be read, or one of its tables is not as described; the message names it.
     """
     try:
-        with path.open("rb") as file:
-            text = file.read(_SIZE_LIMIT + 1)
+        text = Files().read(str(path), _SIZE_LIMIT + 1)
         if len(text) > _SIZE_LIMIT:
             raise Sm120kitError(f"{path} is larger than 1 MiB: that is no suppression file")
         raw = msgspec.toml.decode(text)

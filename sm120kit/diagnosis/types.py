@@ -206,6 +206,8 @@ class Comparison(Struct, frozen=True):
     before: str
     """One sentence: which target, and why that one."""
     after: str
+    two_targets: bool
+    """Whether these are two environments, not one at two times: then what differs may always have differed."""
     changes: tuple[Change, ...]
     appeared: tuple[ReportedFinding, ...]
     gone: tuple[ReportedFinding, ...]
@@ -271,8 +273,15 @@ class Proof(Struct, frozen=True):
     """The check whose signature explains that line."""
     reason: str = ""
     """Why it was not run."""
+    remedy: str = ""
+    """What to do so that it can be run; empty where nothing is amiss. Until then the toolkit is not proved."""
     seconds: float = 0.0
     cached: bool = False
+
+    @property
+    def prevented(self) -> bool:
+        """Whether it was not run for want of something that a proof needs."""
+        return self.outcome == "not-run" and bool(self.remedy)
 
 
 class ProofReport(Struct, frozen=True):
@@ -290,6 +299,6 @@ class ProofReport(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether something was run and nothing failed."""
+        """Whether something was run, nothing failed and nothing was kept from being run."""
         outcomes = {proof.outcome for proof in self.proofs}
-        return "failed" not in outcomes and "passed" in outcomes
+        return "failed" not in outcomes and "passed" in outcomes and not any(each.prevented for each in self.proofs)

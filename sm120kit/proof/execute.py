@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,10 +11,12 @@ from sm120kit.diagnosis.case import Case, Use
 from sm120kit.diagnosis.registry import Check
 from sm120kit.proof.cache import ProofCache
 from sm120kit.proof.errors_in import explaining_check, first_error
+from sm120kit.proof.host_compilers import absent_compiler
 from sm120kit.proof.inputs import files_read
 from sm120kit.proof.ladder import architectures, ladder
 from sm120kit.proof.load_child import NO_SUCH_DRIVER
 from sm120kit.proof.outputs import explained_by, fault_in
+from sm120kit.proof.scratch import Kept, command_shown, output_shown, scratch_folder
 from sm120kit.proof.types import SCHEMA, Outcome, Proof, ProofReport, Rung
 from sm120kit.snapshot.runner import Ran, RunFailure, end_all, run
 from sm120kit.version import __version__
@@ -33,15 +33,19 @@ def prove(
     *,
     cache: ProofCache | None = None,
     more: Sequence[Rung] = (),
+    kept: Kept | None = None,
     tell: Callable[[Proof], None] = lambda _: None,
 ) -> ProofReport:
-    """Try every rung for one toolkit in ``environment``; ``tell`` hears of each as it ends."""
+    """Try every rung for one toolkit in ``environment``; ``tell`` hears of each as it ends.
+
+    With ``kept`` every rung runs anew and leaves its files there.
+    """
     start = time.monotonic()
     checks = tuple(checks)
     rungs = sorted((*ladder(case, use), *more), key=lambda rung: -rung.cost)
 
     def try_one(rung: Rung) -> Proof:
-        proof = _try(rung, case, checks, environment, cache)
+        proof = _try(rung, case, checks, environment, cache=None if kept else cache, kept=kept)
         tell(proof)
         return proof
 
@@ -61,22 +65,31 @@ def prove(
 
 
 def _try(
-    rung: Rung, case: Case, checks: Sequence[Check], environment: Mapping[str, str], cache: ProofCache | None
+    rung: Rung,
+    case: Case,
+    checks: Sequence[Check],
+    environment: Mapping[str, str],
+    *,
+    cache: ProofCache | None,
+    kept: Kept | None,
 ) -> Proof:
     whole = {**environment, **rung.environment}
+    absent = absent_compiler(rung, whole)
+    if absent:
+        return _proof(rung, "not-run", reason=absent.reason, remedy=absent.remedy)
     key = cache.key(rung, whole) if cache else ""
     if cache and cache.holds(key):
         return _proof(rung, "passed", cached=True)
     start = time.monotonic()
     try:
-        with tempfile.TemporaryDirectory(prefix="sm120kit-proof-", ignore_cleanup_errors=True) as scratch:
+        with scratch_folder(rung, kept) as scratch:
             ran = _run(rung, whole, scratch)
             seconds = time.monotonic() - start
             if rung.name == "load" and ran.returncode == NO_SUCH_DRIVER and not case.gpu_signs:
                 return _proof(rung, "not-run", reason="no driver library and no sign of a GPU on this machine")
             said = _said(ran) if ran.returncode else fault_in(rung, scratch)
             if said:
-                return _failed(rung, said.replace(scratch, "{scratch}"), checks, seconds)
+                return _failed(rung, output_shown(said, scratch), checks, seconds)
             if cache:
                 cache.keep(key, files_read(rung, scratch, whole))
     except RunFailure as failure:
@@ -88,9 +101,6 @@ def _try(
 
 
 def _run(rung: Rung, environment: Mapping[str, str], scratch: str) -> Ran:
-    for name, text in rung.sources.items():
-        with open(os.path.join(scratch, name), "w", encoding="utf-8") as file:  # noqa: PTH123
-            file.write(text)
     here = {name: value.replace("{scratch}", scratch) for name, value in environment.items()}
     return run(
         [part.replace("{scratch}", scratch) for part in rung.command],
@@ -119,8 +129,20 @@ def _proof(
     error: str = "",
     check: str = "",
     reason: str = "",
+    remedy: str = "",
     seconds: float = 0.0,
     cached: bool = False,
 ) -> Proof:
-    command = shlex.join(rung.command)
-    return Proof(rung.name, rung.consumers, rung.shows, outcome, command, error, check, reason, seconds, cached)
+    return Proof(
+        rung.name,
+        rung.consumers,
+        rung.shows,
+        outcome,
+        command_shown(rung),
+        error=error,
+        check=check,
+        reason=reason,
+        remedy=remedy,
+        seconds=seconds,
+        cached=cached,
+    )

@@ -27,6 +27,7 @@ def flashinfer_rung(module: str, interpreter: str, capability_with_suffix: str) 
         command=(interpreter, flashinfer_child.__file__, module),
         limit_s=_LIMIT_S,
         cost=60.0,
+        host_compilers=("nvcc", "link"),
         environment={
             "FLASHINFER_WORKSPACE_BASE": "{scratch}",
             "FLASHINFER_CUDA_ARCH_LIST": capability_with_suffix,

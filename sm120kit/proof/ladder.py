@@ -131,6 +131,7 @@ def _compile_rungs(
             holds=(word, "sm120kit_read_to_its_end"),
             tools=tools,
             include_dirs=include_dirs,
+            host_compilers=("nvcc",),
         )
     yield Rung(
         name="compile",
@@ -146,6 +147,7 @@ def _compile_rungs(
         machine_code=tuple(int(each.removeprefix("sm_").rstrip("a")) for each in targets),
         tools=tools,
         include_dirs=include_dirs,
+        host_compilers=("nvcc",),
     )
 
 
@@ -174,9 +176,13 @@ def _compile_flags(consumer: Consumer | None, use: Use) -> tuple[str, tuple[str,
 
 def _link_rungs(use: Use) -> Iterator[Rung]:
     for probe in use.probes:
-        if not probe.command:
+        if "-shared" not in probe.command:
             continue
-        compiler, *rest = probe.command
+        # CXX may be several words: ccache g++ -m64.
+        end = probe.command.index("-shared")
+        compiler, rest = probe.command[:end], probe.command[end:]
+        if not compiler:
+            continue
         options = [each for each in rest if each.startswith(("-L", "-l", "-Wl"))]
         with_driver = "-lcuda" in options
         source = _LINKED if with_driver else _LINKED_RUNTIME
@@ -185,13 +191,14 @@ def _link_rungs(use: Use) -> Iterator[Rung]:
             consumers=probe.consumers,
             shows="the linker finds the CUDA libraries, and they hold what programs ask for",
             command=(
-                *(compiler, "-shared", "-fPIC", "-Wl,--no-as-needed", "-Wl,-z,defs", "{scratch}/linked.cpp"),
+                *(*compiler, "-shared", "-fPIC", "-Wl,--no-as-needed", "-Wl,-z,defs", "{scratch}/linked.cpp"),
                 *("-o", "{scratch}/linked.so", *options),
             ),
             sources={"linked.cpp": source},
             limit_s=30.0,
             cost=0.1,
             output="linked.so",
+            host_compilers=("link",),
             needed=(r"libcudart\.so\.\d+", r"libcuda\.so\.1") if with_driver else (r"libcudart\.so\.\d+",),
         )
 

@@ -3,6 +3,8 @@ checks judge by it."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from sm120kit.diagnosis.types import PROOF_SCHEMA as SCHEMA
@@ -42,5 +44,7 @@ class Rung(msgspec.Struct, frozen=True):
     """Programs that take part without being named in the command; a change of one outdates a cached pass."""
     include_dirs: tuple[str, ...] = ()
     """Where its headers are looked for, in order: a header that appears in an earlier one outdates a cached pass."""
+    host_compilers: tuple[Literal["nvcc", "link"], ...] = ()
+    """Host compilers that it starts: the one that nvcc takes, the one that links."""
     environment: dict[str, str] = {}
     """Variables set for this rung alone."""

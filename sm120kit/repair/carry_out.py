@@ -111,6 +111,8 @@ def _unproved(report: ProofReport, plan: Plan) -> str:
     """
     manual = {step.check for step in plan.manual}
     for proof in report.proofs:
+        if proof.prevented:
+            return f"the toolkit cannot be proved: {proof.reason}. {proof.remedy}"
         if proof.outcome == "failed" and proof.rung != "load" and proof.check not in manual:
             return f"the proof {named(proof)} failed: {proof.error}"
     return ""

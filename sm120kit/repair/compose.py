@@ -110,6 +110,11 @@ def compose(case: Case) -> Composition | Incomplete:
 def _around(nvcc: Located, trees: Sequence[Toolkit], case: Case) -> Composition | str:
     """The set that this compiler leads, or a sentence saying what is missing for it."""
     whose = f"nvcc {nvcc.release} at {nvcc.part.path}"
+    if unfit := unfit_for_nvcc(nvcc.part.path):
+        return (
+            f"{whose} cannot work there: nvcc finds neither headers nor its own programs in a folder whose path holds"
+            f" {unfit}. Move it to a path without one; a virtual environment has to be made anew there"
+        )
     lacking = [name for name in ("nvcc.profile", "ptxas", "fatbinary", "cudafe++") if nvcc.tree.part(name) is None]
     if lacking:
         return f"{whose} has no {', '.join(lacking)} beside it"
@@ -153,14 +158,31 @@ def _around(nvcc: Located, trees: Sequence[Toolkit], case: Case) -> Composition 
         driver_header.path,
         (
             Choice("compiler", f"{nvcc.origin} ({nvcc.part.path})", _compiler_why(nvcc, torch)),
-            Choice("cicc", cicc.origin, _same_or(cicc, nvcc, "no newer than its ptxas, so its PTX is understood")),
-            Choice("crt headers", crt.origin, _same_or(crt, nvcc, "declares the launch macro as this cicc calls it")),
-            Choice("runtime headers", headers.origin, f"CCCL demands exactly the compiler's release {nvcc.release}"),
-            Choice("libcudart", libcudart.origin, _same_or(libcudart, headers, "the only one on disk of this major")),
-            Choice("CCCL", cccl.origin, why),
+            Choice(
+                "cicc", _from(cicc, nvcc), _same_or(cicc, nvcc, "no newer than its ptxas, so its PTX is understood")
+            ),
+            Choice(
+                "crt headers", _from(crt, nvcc), _same_or(crt, nvcc, "declares the launch macro as this cicc calls it")
+            ),
+            Choice(
+                "runtime headers", _from(headers, nvcc), f"CCCL demands exactly the compiler's release {nvcc.release}"
+            ),
+            Choice(
+                "libcudart", _from(libcudart, nvcc), _same_or(libcudart, headers, "the only one on disk of this major")
+            ),
+            Choice("CCCL", _cccl_from(cccl, nvcc), why),
             Choice("libcuda.so to link with", stub or "a stub built from cuda.h", stub_why),
         ),
     )
+
+
+def unfit_for_nvcc(path: str) -> str:
+    """The character of ``path`` with which nvcc fails, in words; empty where there is none.
+
+    nvcc hands the folders of its nvcc.profile through a shell between double quotes (seen with 13.0.88).
+    """
+    found = re.search('["$`]', path)
+    return {'"': 'a double quote (")', "$": "a dollar sign ($)", "`": "a backtick (`)"}[found[0]] if found else ""
 
 
 def crt_fits(crt: Located, nvcc: Located) -> bool:
@@ -282,6 +304,20 @@ def _compiler_why(nvcc: Located, torch: Release | None) -> str:
     if torch is None:
         return f"release {nvcc.release}, the newest that a whole set is on disk for"
     return f"release {nvcc.release}, for a torch built with CUDA {torch}"
+
+
+def _from(part: Located, nvcc: Located) -> str:
+    """Where a part comes from, with its path where that is another tree than the compiler's."""
+    return part.origin if part.tree.home == nvcc.tree.home else _with_path(part.origin, part.part.path)
+
+
+def _cccl_from(cccl: CcclSource, nvcc: Located) -> str:
+    own = cccl.cub.startswith(f"{nvcc.tree.home}/")
+    return cccl.origin if own else _with_path(cccl.origin, posixpath.dirname(cccl.nv))
+
+
+def _with_path(origin: str, path: str) -> str:
+    return origin if origin == path else f"{origin} ({path})"
 
 
 def _same_or(part: Located, lead: Located, otherwise: str) -> str:

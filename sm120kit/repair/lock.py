@@ -45,6 +45,22 @@ def locked(data_dir: DataDir) -> Iterator[None]:
         os.close(descriptor)
 
 
+def holder(data_dir: DataDir) -> int:
+    """The process that holds the lock; 0 where nobody does. Nothing is written."""
+    try:
+        descriptor = os.open(f"{data_dir.path}/lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return 0
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        text = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+        return int(text) if text.isdecimal() else -1
+    finally:
+        os.close(descriptor)
+    return 0
+
+
 def _make(data_dir: DataDir) -> None:
     try:
         for folder in (data_dir.path, data_dir.toolkits, data_dir.journal, f"{data_dir.path}/targets"):

@@ -9,7 +9,7 @@ from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.releases import Release
 from sm120kit.diagnosis.remedies import ToolkitRelease, toolkit_release
 from sm120kit.diagnosis.tables import read_table
-from sm120kit.repair.compose import whole_cccl_sources
+from sm120kit.repair.compose import unfit_for_nvcc, whole_cccl_sources
 from sm120kit.snapshot.facts import Known
 from sm120kit.snapshot.types import Toolkit
 
@@ -34,8 +34,12 @@ class Shopping:
 def what_to_install(case: Case) -> Shopping | None:
     """The fewest packages that complete one release, torch's where torch is there.
 
-    ``None`` where wheels cannot do it: no cu12 wheel holds an nvcc.
+    ``None`` where wheels cannot do it: no cu12 wheel holds an nvcc, and none works where this target lies.
     """
+    if unfit_for_nvcc(case.snapshot.target.path) or any(
+        unfit_for_nvcc(tree.home) for tree in case.snapshot.toolkits if tree.layout == "wheel-cu13"
+    ):
+        return None
     torch = case.snapshot.torch
     if isinstance(torch, Known) and torch.value.cuda:
         release = Release.parse(torch.value.cuda)

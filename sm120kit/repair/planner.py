@@ -17,7 +17,7 @@ from sm120kit.diagnosis.registry import Check
 from sm120kit.diagnosis.run import run_checks
 from sm120kit.diagnosis.types import Finding, Manual, Repair, Severity
 from sm120kit.errors import USAGE, Sm120kitError
-from sm120kit.repair.compose import Composition, compose
+from sm120kit.repair.compose import Composition, compose, unfit_for_nvcc
 from sm120kit.repair.in_place import is_addable, missing_paths, refuse_unsuited
 from sm120kit.repair.packages import what_to_install
 from sm120kit.repair.paths import read_state
@@ -195,7 +195,8 @@ def _blocked(case: Case, plan: Plan, findings: Sequence[Finding], reasons: Seque
     else:
         shopping = what_to_install(case)
     # What the packages mend needs no other way beside them, least of all one of another release.
-    left = [each for each in findings if not (shopping and is_repairable(each))]
+    # Nor do packages where nvcc cannot work: what it does not find there is on disk.
+    left = [each for each in findings if not (is_repairable(each) and (shopping or unfit_for_nvcc(each.subject)))]
     commands = shopping.commands if shopping else ()
     return replace(plan, blocked=tuple(reasons), packages=commands, manual=_manual(left, ()))
 

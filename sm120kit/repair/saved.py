@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from sm120kit.data_dir import DataDir
 from sm120kit.errors import TARGET_UNREADABLE, USAGE, Sm120kitError
 from sm120kit.repair.types import PLAN_SCHEMA, MakeDirectory, Plan, WriteFile
+from sm120kit.snapshot.files import Files
 
 _LARGEST = 64 << 20
 
@@ -63,10 +64,9 @@ def load_plan(path: str, data_dir: DataDir, target_key: str, homes: Sequence[str
 
 def _read(path: str) -> Plan:
     try:
-        if os.path.getsize(path) > _LARGEST:
+        raw = Files().read(path, _LARGEST + 1)
+        if len(raw) > _LARGEST:
             raise _refused(f"{path} is not a plan: it is too large for one")
-        with open(path, "rb") as file:  # noqa: PTH123
-            raw = file.read()
         schema = msgspec.json.decode(raw, type=_Head).schema
         if schema != PLAN_SCHEMA:
             raise _refused(

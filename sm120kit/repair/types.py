@@ -203,6 +203,8 @@ class FixReport(Struct, frozen=True):
     """Findings the plan was made from; empty for a saved plan."""
     recovered: tuple[str, ...] = ()
     """Sentences about earlier runs that had been cut off."""
+    doubts: tuple[str, ...] = ()
+    """What was not there to be judged, so that an empty plan is not taken for health."""
     former_caches: tuple[str, ...] = ()
     """Kernel caches that were built through the view that is no longer live."""
     env_script: str = ""
@@ -226,6 +228,8 @@ class HistoryLine(Struct, frozen=True):
     actions: int
     cures: tuple[Cured, ...]
     view: str = ""
+    at_work: int = 0
+    """The process that is applying it or taking it back right now; 0 = none, so that it was cut off."""
 
 
 class History(Struct, frozen=True):

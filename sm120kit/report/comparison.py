@@ -11,9 +11,17 @@ _CHANGED = 3
 """Column in which the values of a change begin below its name."""
 
 
-def render_comparison(comparison: Comparison, *, width: int = 100, colour: bool = False) -> str:
+def render_comparison(
+    comparison: Comparison, *, width: int = 100, colour: bool = False, encoding: str = "utf-8"
+) -> str:
     """The comparison as text: new findings whole, those that went by name, then every change."""
-    lines = Lines(width)
+    lines = Lines(width, encoding)
+    if comparison.two_targets:
+        lines.prose(
+            "These are two targets, not one at two times: what differs may have differed all along.",
+            style="bold yellow",
+        )
+        lines.blank()
     lines.table([Row("before", comparison.before), Row("after", comparison.after)])
     for finding in comparison.appeared:
         lines.blank()

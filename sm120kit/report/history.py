@@ -11,9 +11,11 @@ from sm120kit.report.wording import counted
 _STATUS = {
     "applied": "in place",
     "taken-back": "taken back",
-    "applying": "cut off while it was applied",
-    "taking-back": "cut off while it was taken back",
+    "applying": "cut off while it was applied; sm120kit undo takes back what was done",
+    "taking-back": "cut off while it was taken back; sm120kit undo goes on with it",
 }
+
+_AT_WORK = {"applying": "being applied now", "taking-back": "being taken back now"}
 
 
 def render_history(history: Sequence[HistoryLine], *, width: int, colour: bool) -> str:
@@ -23,7 +25,8 @@ def render_history(history: Sequence[HistoryLine], *, width: int, colour: bool) 
         lines.prose("No repair was applied yet.")
     for each in history:
         lines.blank()
-        lines.prose(f"{each.number}  {each.started_at}  {_STATUS[each.status]}", style="bold")
+        status = f"{_AT_WORK[each.status]} (process {each.at_work})" if each.at_work else _STATUS[each.status]
+        lines.prose(f"{each.number}  {each.started_at}  {status}", style="bold")
         rows = [Row("target", each.target), Row("cured", ", ".join(sorted({cure.check for cure in each.cures})))]
         rows += [Row("view", each.view)] if each.view else []
         lines.table([*rows, Row("actions", counted(each.actions, "path"))], indent=3)

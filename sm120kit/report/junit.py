@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from sm120kit.diagnosis.types import CheckLine, FailOn, Outcome, Report, ReportedFinding
 from sm120kit.report.remedies import shown
 from sm120kit.report.wording import suppression_remarks
-from sm120kit.text import utf8_text
+from sm120kit.text import copyable, utf8_text
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even escaped: https://www.w3.org/TR/xml/#charsets"""
@@ -78,7 +78,7 @@ def _told(finding: ReportedFinding) -> str:
         lines.append("  seen: " + ", ".join(piece for piece in (evidence.text, where, owner) if piece))
     for remedy in finding.remedies:
         text, commands = shown(remedy)
-        lines += [f"  fix: {text}", *(f"    {command}" for command in commands)]
+        lines += [f"  fix: {text}", *(f"    {copyable(command)}" for command in commands)]
     return "\n".join(lines)
 
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from sm120kit.text import visible
+from sm120kit.text import copyable, visible
 
 NARROWEST = 40
 WIDEST = 110
@@ -25,9 +25,13 @@ class Row(NamedTuple):
 
 
 class Lines:
-    """Text being written, line by line, no wider than ``width`` columns where words allow it."""
+    """Text being written, line by line, no wider than ``width`` columns where words allow it.
 
-    def __init__(self, width: int) -> None:
+    ``encoding`` is that of the place it is written to: commands are put so that they can be copied from there.
+    """
+
+    def __init__(self, width: int, encoding: str = "utf-8") -> None:
+        self.encoding = encoding
         self.width = max(NARROWEST, min(width, WIDEST))
         self._text = Text()
 
@@ -39,6 +43,10 @@ class Lines:
     def raw(self, text: str, indent: int = 0, style: str = "") -> None:
         """One line that is not wrapped: something to copy."""
         self._text.append(" " * indent).append(visible(text), style).append("\n")
+
+    def command(self, text: str, indent: int = 0) -> None:
+        """A shell command on one line, to copy."""
+        self.raw(copyable(text, self.encoding), indent, "cyan")
 
     def prose(self, text: str, *, indent: int = 0, style: str = "", label: str = "", label_style: str = "") -> None:
         """A paragraph, its first line led by ``label``, wrapped between words."""

@@ -7,7 +7,7 @@ import re
 from sm120kit.diagnosis.types import Evidence, Fact, Outcome, Report, ReportedFinding
 from sm120kit.report.remedies import shown
 from sm120kit.report.wording import headline, suppression_remarks, tally, unknowns
-from sm120kit.text import visible
+from sm120kit.text import copyable, visible
 
 
 def render_markdown(report: Report, *, verbose: bool = False) -> str:
@@ -44,7 +44,7 @@ def _finding(finding: ReportedFinding) -> list[str]:
         lines += ["", _escaped(text) + (":" if commands else "")]
         if commands:
             fence = _fence("\n".join(commands), 3)
-            lines += ["", f"{fence}sh", *map(visible, commands), fence]
+            lines += ["", f"{fence}sh", *map(copyable, commands), fence]
     return lines
 
 

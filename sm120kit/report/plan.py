@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sm120kit.capacity.types import Alternative, Budget, Check, Plan, Point
+from sm120kit.capacity.types import Budget, Check, Plan, Point
 from sm120kit.report.chart import chart
 from sm120kit.report.lines import Lines, Row
 
 _GIB = 1 << 30
 _INDENT = 2
+_OVER = "!"
 _BAR_SIGNS = {
     "weights": "W",
     "draft weights": "D",
@@ -34,7 +35,7 @@ def render_plan(plan: Plan, *, width: int = 100, colour: bool = False) -> str:
         _write_chart(lines, plan)
     if plan.alternatives:
         lines.blank()
-        _write_alternatives(lines, plan.alternatives)
+        _write_alternatives(lines, plan)
     _write_bounds(lines, plan)
     if plan.check:
         lines.blank()
@@ -57,8 +58,10 @@ def _sentence(text: str) -> str:
 def _write_verdict(lines: Lines, plan: Plan) -> None:
     predicted, best = plan.predicted, plan.best
     if predicted.failure:
-        lines.prose(f"It will not start: {predicted.failure}.", style="bold red")
+        lines.prose(f"It will not start: {predicted.failure}{_short_by(plan.budget)}.", style="bold red")
     else:
+        if plan.unfit:
+            lines.prose(_sentence(plan.unfit), style="bold red")
         asked = f"{plan.requested} requested, " if plan.requested is not None else ""
         short = plan.requested is not None and predicted.granted < plan.requested
         style = "bold yellow" if short else "bold green"
@@ -78,17 +81,25 @@ def _write_verdict(lines: Lines, plan: Plan) -> None:
         lines.raw(" ".join(best.arguments), _INDENT + 2, "cyan")
 
 
+def _short_by(budget: Budget) -> str:
+    return f"; {budget.short_by / _GIB:.2f} GiB more must be free" if budget.short_by else ""
+
+
 def _write_budget(lines: Lines, budget: Budget) -> None:
     parts = list(_parts(budget))
-    total = max(budget.free_before_loading, sum(size for _, size in parts if size > 0), 1)
+    over = budget.short_by or max(-budget.free, 0)
+    total = max(budget.free_before_loading + over, 1)
     lines.prose(f"Memory of one GPU: {budget.free_before_loading / _GIB:.2f} GiB free before loading")
-    lines.raw(_bar([(_BAR_SIGNS[name], size) for name, size in parts], total, lines.width - _INDENT), _INDENT)
+    width = lines.width - _INDENT
+    bar = _bar([(_BAR_SIGNS[name], size) for name, size in parts], total, width)
+    lines.raw(bar[: width - round(over / total * width)].ljust(width, _OVER) if over else bar, _INDENT)
     lines.table(
         [
             Row(f"{_BAR_SIGNS[name]} {name}", f"{size / _GIB:8.2f} GiB", f"{size / total:6.1%}")
             for name, size in parts
-            if size
-        ],
+            if size > 0
+        ]
+        + ([Row(f"{_OVER} more than there is", f"{over / _GIB:8.2f} GiB", f"{over / total:6.1%}")] if over else []),
         indent=_INDENT,
     )
 
@@ -123,13 +134,15 @@ def _pairs(points: Sequence[Point]) -> list[tuple[int, int]]:
     return [(point.requested, point.granted) for point in points]
 
 
-def _write_alternatives(lines: Lines, found: Sequence[Alternative]) -> None:
-    lines.prose("More requests, each way by itself (* may change what the model answers):")
-    for each in found:
+def _write_alternatives(lines: Lines, plan: Plan) -> None:
+    title = "It would start, and grant so many" if plan.predicted.failure else "More requests"
+    lines.prose(f"{title}, each way by itself (* may change what the model answers):")
+    for each in plan.alternatives:
         mark = "*" if each.quality_affecting else " "
         cost = f" ({each.cost})" if each.cost else ""
         lines.prose(f"{each.name}{cost}", indent=8, label=f"{mark}{each.granted:>5}")
-        lines.raw(" ".join(each.arguments), 8, "cyan")
+        if each.arguments:
+            lines.raw(" ".join(each.arguments), 8, "cyan")
 
 
 def _write_bounds(lines: Lines, plan: Plan) -> None:

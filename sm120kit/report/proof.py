@@ -21,34 +21,49 @@ def render_proof(report: ProofReport, *, width: int, colour: bool) -> str:
 
 
 def write_proofs(lines: Lines, report: ProofReport) -> None:
-    """One row for each rung, and under a failed one its error and the check that explains it."""
+    """One row for each rung, then for each that failed what it was to show, its command and the check that explains
+    it, and what kept others from being run."""
     lines.table([_row(proof) for proof in report.proofs], indent=2)
     for proof in report.proofs:
         if proof.outcome != "failed":
             continue
         lines.blank()
         lines.prose(_name(proof), indent=2, style="bold red")
-        lines.prose(proof.error, indent=4)
+        lines.prose(f"was to show that {proof.shows}", indent=4)
+        lines.raw(proof.command, 4)
         if proof.check:
             lines.raw(f"sm120kit explain {proof.check}", 4, "cyan")
+
+    if any(proof.outcome == "failed" for proof in report.proofs):
+        lines.blank()
+        lines.prose("The sources, the commands and what they made stay in DIR with:", indent=2)
+        lines.raw("sm120kit prove --keep DIR", 4, "cyan")
+    for remedy in dict.fromkeys(proof.remedy for proof in report.proofs if proof.prevented):
+        lines.blank()
+        lines.prose(remedy, indent=2)
 
 
 def verdict(report: ProofReport) -> str:
     """The outcome in one sentence."""
     failed = sum(proof.outcome == "failed" for proof in report.proofs)
     passed = sum(proof.outcome == "passed" for proof in report.proofs)
-    if failed:
-        return f"Not proved: {failed} of {failed + passed} failed."
+    prevented = dict.fromkeys(proof.reason for proof in report.proofs if proof.prevented)
+    why = [f"{failed} of {failed + passed} failed"] if failed else []
+    if failed or prevented:
+        return f"Not proved: {'; '.join([*why, *prevented])}."
     if not passed:
         return "Nothing was proved: no rung could be run."
     return f"Proved: {passed} passed."
 
 
 def _row(proof: Proof) -> Row:
-    how = "as before, nothing it read has changed" if proof.cached else f"{proof.seconds:.1f} s"
+    word = _WORDS[proof.outcome]
+    if proof.outcome == "failed":
+        return Row(_name(proof), word, proof.error)
     if proof.outcome == "not-run":
-        how = proof.reason
-    return Row(_name(proof), f"{_WORDS[proof.outcome]}: {proof.shows}", how)
+        return Row(_name(proof), word, proof.reason)
+    how = "as before, nothing it read has changed" if proof.cached else f"{proof.seconds:.1f} s"
+    return Row(_name(proof), word, f"{proof.shows} ({how})")
 
 
 def _name(proof: Proof) -> str:

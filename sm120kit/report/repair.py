@@ -15,9 +15,9 @@ _LISTED = 4
 """Paths of one folder and reason that are named; more are counted."""
 
 
-def render_fix(report: FixReport, *, width: int, colour: bool) -> str:
+def render_fix(report: FixReport, *, width: int, colour: bool, encoding: str = "utf-8") -> str:
     """What ``fix`` shows: the plan, or what was done."""
-    lines = Lines(width)
+    lines = Lines(width, encoding)
     plan = report.plan
     lines.prose(plan.target, style="bold")
     if plan.blocked:
@@ -117,7 +117,7 @@ def _by_hand(lines: Lines, plan: Plan) -> None:
         lines.prose(step.text, indent=4, label="  - ")
         lines.raw(f"({step.check})", 4, "dim")
         for each in step.commands:
-            lines.raw(each, 8, "cyan")
+            lines.command(each, 8)
 
 
 def _closing(lines: Lines, report: FixReport) -> None:
@@ -139,7 +139,11 @@ def _closing(lines: Lines, report: FixReport) -> None:
     elif any(finding.severity is Severity.ERROR for finding in report.before):
         lines.prose("Nothing here can be repaired without you: see above.", style="bold red")
     else:
-        lines.prose("Nothing to repair.", style="bold green")
+        for doubt in report.doubts:
+            lines.prose(doubt, indent=9, label="unknown", label_style="bold")
+            lines.blank()
+        well = "Nothing to repair." if not report.doubts else "Nothing to repair was seen; not everything was judged."
+        lines.prose(well, style="" if report.doubts else "bold green")
         if report.env_script:
             _command(lines, "A shell uses the repair that is in place once it has sourced", source)
 
@@ -147,7 +151,7 @@ def _closing(lines: Lines, report: FixReport) -> None:
 def _command(lines: Lines, text: str, command: str) -> None:
     """A command on a line of its own, never broken, to be copied."""
     lines.prose(f"{text}:", indent=2)
-    lines.raw(command, 4, "cyan")
+    lines.command(command, 4)
 
 
 def _title(lines: Lines, text: str) -> None:

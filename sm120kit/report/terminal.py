@@ -15,9 +15,11 @@ _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity
 _VERDICT_STYLES = {"good": "bold green", "unknown": "bold", "findings": "bold", "crashed": "bold magenta"}
 
 
-def render_terminal(report: Report, *, width: int = 100, colour: bool = False, verbose: bool = False) -> str:
+def render_terminal(
+    report: Report, *, width: int = 100, colour: bool = False, verbose: bool = False, encoding: str = "utf-8"
+) -> str:
     """The report as text of at most ``width`` columns; paths and commands are never broken."""
-    lines = Lines(width)
+    lines = Lines(width, encoding)
     lines.prose(report.target, style="dim")
     live = [finding for finding in report.findings if not finding.suppressed]
     for finding in live:
@@ -52,7 +54,7 @@ def write_finding(lines: Lines, finding: ReportedFinding, *, whole: bool) -> Non
             lines.blank()
         lines.prose(text, indent=_BODY, label="  fix" if number == 0 else "  or", label_style="green")
         for command in commands:
-            lines.raw(command, _BODY + 4, "cyan")
+            lines.command(command, _BODY + 4)
 
 
 def _evidence_rows(evidence: Evidence) -> list[Row]:

@@ -22,9 +22,9 @@ _HEADLINES = {
 }
 
 
-def render_why(read: Why, *, width: int = 100, colour: bool = False) -> str:
+def render_why(read: Why, *, width: int = 100, colour: bool = False, encoding: str = "utf-8") -> str:
     """The answer as text of at most ``width`` columns; lines of the log and commands are never broken."""
-    lines = Lines(width)
+    lines = Lines(width, encoding)
     lines.prose(_extent(read), style="dim")
     if read.target:
         lines.prose(read.target, style="dim")
@@ -48,7 +48,8 @@ def render_why(read: Why, *, width: int = 100, colour: bool = False) -> str:
 def _extent(read: Why) -> str:
     told = ", ".join(f"{seen.package} {seen.version}{'' if seen.exact else '?'}" for seen in read.versions)
     cut = f"; {read.incomplete}" if read.incomplete else ""
-    return f"{read.log}: {counted(read.lines, 'line')}{cut}" + (f". It tells {told}" if told else "")
+    coded = f" of {read.encoding}" if read.encoding else ""
+    return f"{read.log}: {counted(read.lines, 'line')}{coded}{cut}" + (f". It tells {told}" if told else "")
 
 
 def _write_cause(lines: Lines, cause: Cause, *, whole: bool) -> None:
@@ -73,7 +74,7 @@ def _write_cause(lines: Lines, cause: Cause, *, whole: bool) -> None:
             lines.blank()
         lines.prose(text, indent=_BODY, label="  fix" if number == 0 else "  or", label_style="green")
         for command in commands:
-            lines.raw(command, _BODY + 4, "cyan")
+            lines.command(command, _BODY + 4)
 
 
 def _write_on_target(lines: Lines, answer: OnTarget) -> None:

@@ -47,6 +47,19 @@ def parse_environment(content: bytes) -> dict[str, str]:
     return {match[1]: _unquoted(match[2].strip()) for match in matches if match}
 
 
+def lines_left_out(path: str) -> int:
+    """How many lines of an environment file are neither a variable nor empty nor a comment; 0 where it has no lines,
+    as a copy of /proc/PID/environ, no variable at all, or cannot be read."""
+    try:
+        content = Files().read(os.path.abspath(path))
+    except OSError:
+        return 0
+    if b"\0" in content or not parse_environment(content):
+        return 0
+    lines = (line.strip() for line in _decode(content.removeprefix(b"\xef\xbb\xbf")).split("\n"))
+    return sum(not line.startswith(("#", ";")) and not _LINE.fullmatch(line) for line in lines if line)
+
+
 def _unquoted(value: str) -> str:
     if value.startswith("'"):
         return value[1:].partition("'")[0]

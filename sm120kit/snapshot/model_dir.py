@@ -13,8 +13,9 @@ _CONFIG_LIMIT = 4 << 20
 
 
 def read_model(files: Files, path: str) -> Fact[ModelFacts]:
-    """What the config.json of a model directory (or that file itself) says."""
-    config = path if posixpath.basename(path) == "config.json" else f"{path.rstrip('/')}/config.json"
+    """What the config.json of a model directory (or that file itself, under any name) says."""
+    is_file = posixpath.basename(path) == "config.json" or files.is_file(path)
+    config = path if is_file else f"{path.rstrip('/')}/config.json"
     try:
         text = files.read(config, _CONFIG_LIMIT + 1)
     except OSError as error:

@@ -19,6 +19,7 @@ from sm120kit.snapshot.types import Distribution
 
 _RECORD_LIMIT = 16 << 20
 _HASH_AND_SIZE = pattern(rb"[^,]*,([0-9]{0,18})")
+_ROW = pattern(rb"^([^,\r\n]+),?([^\r\n]*)", re.MULTILINE)
 
 
 class Distributions(msgspec.Struct, frozen=True):
@@ -112,14 +113,27 @@ class RecordIndex:
 
     def owners(self, path: str) -> tuple[Owned, ...]:
         """Every wheel that lists this file, by the name given or, failing that, by its name with links resolved."""
-        listed = tuple(owned for record in self._records if (owned := record.owned(path, record.base)))
+        listed = self._listed(path, real=False)
         if listed:
             return listed
         try:
             real = self._files.real(path)
         except OSError:
             return ()
-        return tuple(owned for record in self._records if (owned := record.owned(real, record.real_base)))
+        return self._listed(real, real=True)
+
+    def _listed(self, path: str, *, real: bool) -> tuple[Owned, ...]:
+        keys: dict[str, bytes | None] = {}
+        found = []
+        for record in self._records:
+            base = record.real_base if real else record.base
+            if base not in keys:
+                keys[base] = _row_of(path, base)
+            key = keys[base]
+            rest = record.rows.get(key) if key is not None else None
+            if rest is not None and (match := _HASH_AND_SIZE.fullmatch(rest)):
+                found.append(_owned(record.owner, match))
+        return tuple(found)
 
     def owner(self, path: str) -> Owned | None:
         """The wheel that lists this file; where several do, one whose size fits the file on disk, else the last."""
@@ -198,10 +212,7 @@ class _Record:
         if b'"' in text:
             rows = dict(_quoted_rows(text))
         else:
-            rows = {}
-            for row in text.splitlines():
-                path, _, rest = row.partition(b",")
-                rows[path] = rest
+            rows = dict(_ROW.findall(text))
         if self._stem:
             return {path[len(self._stem) :]: rest for path, rest in rows.items() if path.startswith(self._stem)}
         if b"../" in text or b"\n/" in text or text.startswith(b"/") or b'"' in text:
@@ -209,16 +220,14 @@ class _Record:
             return {_absolute(path, base): rest for path, rest in rows.items()}
         return rows
 
-    def owned(self, path: str, base: str) -> Owned | None:
-        if path.startswith(base + "/"):
-            key = path[len(base) + 1 :]
-        elif path.startswith(posixpath.normpath(f"{base}/../../..").rstrip("/") + "/"):
-            key = path
-        else:
-            return None
-        row = key.encode(errors="surrogateescape")
-        match = _HASH_AND_SIZE.fullmatch(self.rows.get(row, b""))
-        return _owned(self.owner, match) if match else None
+
+def _row_of(path: str, base: str) -> bytes | None:
+    """How a RECORD of packages in ``base`` would write ``path``: relative, or absolute where it leads out to the rest
+    of the same environment; ``None`` where it lies elsewhere."""
+    if path.startswith(f"{base}/"):
+        return path[len(base) + 1 :].encode(errors="surrogateescape")
+    environment = posixpath.normpath(f"{base}/../../..").rstrip("/")
+    return path.encode(errors="surrogateescape") if path.startswith(f"{environment}/") else None
 
 
 def _absolute(path: bytes, base: bytes) -> bytes:

@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sm120kit.report.schema import json_schema
+from sm120kit.snapshot.types import Target
 from tests.builders import CU13, GIB, distribution, host, known, named, toolkit
 from tests.cli.conftest import Command, Saved
 
@@ -84,3 +85,24 @@ def test_a_file_that_is_no_snapshot_is_4(sm120kit: Command, saved: Saved, tmp_pa
     answer = sm120kit("diff", saved(HEALTHY), str(tmp_path / "other.json"))
     assert (answer.code, answer.out) == (4, "")
     assert "other.json" in answer.err
+
+
+def test_two_targets_are_said_first(sm120kit: Command, saved: Saved) -> None:
+    other = named(target=Target(kind="site-packages", path="/srv/other", why="named"))
+    pair = saved(HEALTHY, "a.json"), saved(other, "b.json")
+    assert sm120kit("diff", *pair).out.startswith("These are two targets, not one at two times")
+    assert json.loads(sm120kit("diff", *pair, "--json").out)["two_targets"] is True
+    same = sm120kit("diff", pair[0], pair[0], "--json")
+    assert json.loads(same.out)["two_targets"] is False
+
+
+def test_now_is_the_target_of_the_snapshot(sm120kit: Command, tmp_path: Path) -> None:
+    site, taken = tmp_path / "lib/python3.12/site-packages", str(tmp_path / "a.json")
+    (site / "some-1.0.dist-info").mkdir(parents=True)
+    assert sm120kit("snapshot", "--site-packages", str(site), "--no-system-toolkits", "-o", taken).code == 0
+    (site / "some-1.0.dist-info").rename(site / "some-1.1.dist-info")
+    answer = json.loads(sm120kit("diff", taken, "--json").out)
+    assert (answer["two_targets"], answer["after"]) == (False, f"{site} (as before)")
+    assert [each["what"] for each in answer["changes"]] == ["package some"]
+    site.rename(tmp_path / "gone")
+    assert json.loads(sm120kit("diff", taken, "--json").out)["two_targets"] is True

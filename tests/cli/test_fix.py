@@ -168,6 +168,35 @@ def test_a_proof_that_fails_takes_all_back(fix: Fix, monkeypatch: pytest.MonkeyP
     assert set(fix.written()) == EMPTY
 
 
+def test_without_a_compiler_on_the_path_nothing_is_said_of_the_toolkit(fix: Fix, tmp_path: Path) -> None:
+    variables = tmp_path / "variables.env"
+    variables.write_text("PATH=\n")
+    answer = fix.run("prove", "--env-file", str(variables), *fix.target)
+    assert answer.code == 1
+    assert "Not proved: no gcc/c++ on PATH." in answer.out
+    assert "FAILED" not in answer.out
+
+
+def test_a_folder_in_which_nvcc_cannot_work(sm120kit: Command, tmp_path: Path) -> None:
+    odd = tmp_path / 'a"b'
+    odd.mkdir()
+    fix = Fix(sm120kit, make_tiny_toolkit(odd), tmp_path / "data")
+    plan = fix.json()["plan"]
+    assert "holds a double quote" in plan["blocked"][0]
+    assert plan["packages"] == []
+    assert "pip install" not in json.dumps(plan["manual"])
+
+
+def test_what_a_proof_keeps(fix: Fix, tmp_path: Path) -> None:
+    assert fix("--apply").code == 0
+    kept = tmp_path / "proof"
+    assert fix.run("prove", "--keep", str(kept), *fix.target).code == 0
+    assert (kept / "compile/kernel.cu").is_file()
+    assert (kept / "compile/kernel.o").is_file()
+    assert "{scratch}" not in (kept / "compile/run.sh").read_text()
+    assert fix.run("prove", "--keep", str(kept), *fix.target).code == 2
+
+
 def test_what_is_printed_as_data_fits_its_schema(fix: Fix, tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     printed = {"fix": [fix("--json", "--plan-out", str(plan)).out, fix("--apply", "--json").out, fix("--json").out]}
@@ -301,6 +330,11 @@ def test_a_file_that_is_no_plan_is_refused(fix: Fix, tmp_path: Path, content: by
     refused(fix, tmp_path / "no-plan", "no-plan is not a")
 
 
+def test_a_named_pipe_is_no_plan(fix: Fix, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    refused(fix, tmp_path / "pipe", "pipe cannot be read: not a regular file")
+
+
 def test_no_file_at_all(fix: Fix, tmp_path: Path) -> None:
     refused(fix, tmp_path / "none.json", "cannot be read: No such file or directory")
     assert fix(str(tmp_path / "none.json")).code == 2
@@ -324,7 +358,7 @@ def test_the_data_folder_is_a_file(fix: Fix) -> None:
     fix.data_dir.write_text("")
     answer = fix("--apply")
     assert answer.code == 4
-    assert "cannot be written" in answer.err
+    assert "is not a folder" in answer.err
     assert "--data-dir" in answer.err
 
 

@@ -7,6 +7,7 @@ import re
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -125,11 +126,86 @@ def test_a_reader_that_leaves_changes_no_exit_code(saved: Saved) -> None:
         assert (process.returncode, process.stderr) == (code, b"")
 
 
-def test_output_on_a_full_disk_is_one_line() -> None:
+@pytest.mark.parametrize("arguments", [["checks"], ["--help"], ["--version"], ["doctor", "--help"]])
+def test_output_on_a_full_disk_is_one_line(arguments: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
-        process = subprocess.run([*PROGRAM, "checks"], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+        process = subprocess.run([*PROGRAM, *arguments], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
     assert process.returncode == 2
     assert process.stderr == b"sm120kit: standard output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("arguments", ["checks", "--help", "doctor --snapshot {}", "doctor --json --snapshot {}"])
+def test_a_closed_standard_output_is_one_line(saved: Saved, arguments: str) -> None:
+    command = f"exec {' '.join(PROGRAM)} {arguments.format(saved(named()))} >&-"
+    process = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, timeout=60, check=False)
+    assert process.returncode == 2
+    assert process.stderr == b"sm120kit: standard output cannot be written: it is closed\n"
+
+
+def test_a_file_is_written_with_all_streams_closed(saved: Saved, tmp_path: Path) -> None:
+    report = tmp_path / "report.txt"
+    command = f"exec {' '.join(PROGRAM)} doctor --snapshot {saved(named())} -o {report} <&- >&- 2>&-"
+    assert subprocess.run(["sh", "-c", command], timeout=60, check=False).returncode == 0
+    assert "Good: nothing wrong was found" in report.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("doctor", "--gpu", ""), "--gpu"),
+        (("doctor", "--driver", ""), "--driver"),
+        (("doctor", "--python", " "), "--python"),
+        (("doctor", "--suppressions", ""), "--suppressions"),
+        (("doctor", "-o", ""), "-o"),
+        (("diff", "a.json", ""), "B"),
+    ],
+)
+def test_an_empty_text_is_not_taken_for_nothing(sm120kit: Command, arguments: tuple[str, ...], name: str) -> None:
+    answer = sm120kit(*arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"sm120kit: {name} was given an empty text\n  Is the variable")
+
+
+@pytest.mark.parametrize("word", ["abc", "0", "1.5"])
+def test_the_number_of_a_repair_is_a_number(sm120kit: Command, word: str) -> None:
+    answer = sm120kit("undo", word)
+    assert (answer.code, answer.out) == (2, "")
+    assert f"{word!r} is no NUMBER of a repair" in answer.err
+    assert "sm120kit history" in answer.err
+
+
+def test_lines_of_an_environment_file_that_are_left_out_are_counted(sm120kit: Command, tmp_path: Path) -> None:
+    file = tmp_path / "variables"
+    options = ("doctor", "--env-file", str(file), "--site-packages", str(tmp_path), "--no-system-toolkits")
+    for content, said in (
+        ("nokey\n# well\n\n=foo\nA=1\n", f"sm120kit: 2 lines of {file} hold no variable and were left out\n"),
+        ("nokey\nA=1\n", f"sm120kit: 1 line of {file} holds no variable and was left out\n"),
+        ("; well\r\nA=1\r\n", ""),
+        ("junk\0A=1\0", ""),
+    ):
+        file.write_bytes(content.encode())
+        assert sm120kit(*options).err == said
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_a_command_can_be_copied_from_any_standard_output(
+    saved: Saved, own_checks: Callable[[str], str], encoding: str
+) -> None:
+    folder = "/opt/caf\\udce9/\\x1b/ñ it\\'s"
+    body = f"import shlex; command = 'printf %s ' + shlex.quote('{folder}')\n"
+    body += "    yield error('it', 'is wrong', [at('a', 'b')], [Manual('Print it', (command,))])"
+    process = subprocess.run(
+        [*PROGRAM, "doctor", "--only", "site.own", "--checks-dir", own_checks(body), "--snapshot", saved(named())],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
+    (command,) = [line for line in process.stdout.splitlines() if b"printf" in line]
+    assert (b"\xc3\xb1" in command) == (encoding == "utf-8")
+    require_program("bash")
+    printed = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, check=True).stdout
+    assert printed == b"/opt/caf\xe9/\x1b/\xc3\xb1 it's"
 
 
 def test_standard_output_that_is_no_utf8_gets_escapes(saved: Saved) -> None:

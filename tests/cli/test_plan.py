@@ -237,3 +237,57 @@ def test_doctor_judges_a_launch_line(sm120kit: Command, saved: Saved, tmp_path: 
     assert "128 requests at a time are asked for" in report["findings"][0]["message"]
     nothing_asked = json.loads(sm120kit(*arguments).out)
     assert {each["outcome"] for each in nothing_asked["checks"]} == {"not_applicable"}
+
+
+def test_without_sglang_its_version_is_asked_for(sm120kit: Command, saved: Saved, qwen: str) -> None:
+    taken = saved(snapshot(distributions=known(())))
+    answer = sm120kit("plan", qwen, "--snapshot", taken, "--weights-gib", "15")
+    assert (answer.code, answer.out) == (2, "")
+    assert "no SGLang is installed here" in answer.err
+    assert "--sglang 0.5.12" in answer.err
+    # A model that is not there comes first, and so does none at all.
+    assert "/nope/config.json cannot be read" in sm120kit("plan", "/nope", "--snapshot", taken).err
+    typed = ("--", "--tp-size", "1", "--model-path", "/nope")
+    assert "/nope/config.json cannot be read" in sm120kit("plan", "--snapshot", taken, *typed).err
+    assert "no model was named" in sm120kit("plan", "--snapshot", taken).err
+
+
+def test_a_request_larger_than_the_pool(sm120kit: Command, qwen: str) -> None:
+    arguments = ("plan", qwen, *B200, "--need-tokens-per-request", "9000000")
+    answer = sm120kit(*arguments)
+    assert answer.code == 1
+    assert "Not one request of 9,000,000 tokens fits: the pool holds" in answer.out.split("\n\n")[1]
+    assert "upper bound" not in answer.out
+    assert json.loads(sm120kit(*arguments, "--json").out)["roofline"] is None
+
+
+def test_what_would_let_it_start(sm120kit: Command, qwen: str) -> None:
+    arguments = ("plan", qwen, "--gpu", "rtx-5090", "--weights-gib", "51", "--sglang", "0.5.12")
+    plan = json.loads(sm120kit(*arguments, "--json").out)
+    ways = {each["name"]: each for each in plan["alternatives"]}
+    split = next(each for name, each in ways.items() if "GPUs like this one" in name)
+    assert split["arguments"][0] == "--tp-size"
+    assert any("larger card" in name for name in ways)
+    assert any("a checkpoint in 4 bits" in name for name in ways)
+    # What is promised holds: so many GPUs, or so much more memory, and it starts.
+    gpus = split["arguments"][1]
+    more = ("--gpu", f"rtx-5090x{gpus}", "--weights-gib", str(51 / int(gpus)), "--sglang", "0.5.12")
+    assert sm120kit("plan", qwen, *more, "--", "--tp-size", gpus).code == 0
+    budget = plan["budget"]
+    gib = (budget["free_before_loading"] + budget["short_by"]) / (1 << 30)
+    assert sm120kit(*arguments, "--free-gib", str(gib)).code == 0
+    assert sm120kit(*arguments, "--free-gib", str(gib - 0.01)).code == 1
+    text = sm120kit(*arguments).out
+    assert "GiB more must be free" in text
+    assert "! more than there is" in text
+    assert f"--tp-size {gpus}" in text
+
+
+def test_a_configuration_under_any_name(sm120kit: Command, tmp_path: Path, qwen: str) -> None:
+    path = tmp_path / "qwen.json"
+    path.write_bytes(Path(qwen).read_bytes())
+    assert sm120kit("plan", str(path), *B200).code == 0
+    path.write_bytes(b"\x80not json")
+    answer = sm120kit("plan", str(path), *B200)
+    assert (answer.code, answer.out) == (2, "")
+    assert f"{path} is no JSON" in answer.err

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import os
+import random
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,10 +17,12 @@ from jsonschema import Draft202012Validator
 from sm120kit.report.schema import json_schema
 from tests.builders import named, probe, toolkit
 from tests.cli.conftest import Command, Saved
+from tests.programs import require_program
 
 LOGS = Path(__file__).resolve().parent.parent / "logs"
 LINK = str(LOGS / "toolkit.cudart-unlinkable__flashinfer.log")
 HEALTHY = str(LOGS / "healthy__0.5.23.log")
+QUIET = "".join(f"Decode batch, #token: {random.Random(n).random()}\n" for n in range(3000)).encode()
 UNKNOWN = str(LOGS / "unknown__plugin.log")
 
 
@@ -128,3 +134,92 @@ def test_a_signature_that_is_no_pattern_is_one_line(sm120kit: Command, tmp_path:
     answer = sm120kit("why", UNKNOWN, "--checks-dir", str(tmp_path))
     assert answer.code == 2
     assert "own.py" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        (gzip.compress(b"a line\n" * 9)[:11], "is a compressed file that is cut off or damaged"),
+        (gzip.compress(QUIET)[:-8000], "the compressed file is cut off, and what could be read of it shows no fault"),
+        (gzip.compress(b""), "is empty once unpacked"),
+        (b"\x00" * 100, "holds no text"),
+        (b"\n\n  \n--\n", "holds no text"),
+        (b"\xff\xfa" * 50, "holds no text"),
+    ],
+    ids=["cut before a line", "cut", "nothing in it", "NULs", "no readable line", "no UTF-8"],
+)
+def test_what_cannot_be_judged_is_not_called_good(sm120kit: Command, tmp_path: Path, log: bytes, said: str) -> None:
+    path = tmp_path / "server.log"
+    path.write_bytes(log)
+    answer = sm120kit("why", str(path))
+    assert (answer.code, answer.out) == (4, "")
+    assert f"{path}" in answer.err
+    assert said in answer.err
+
+
+@pytest.mark.parametrize(
+    "line", ["Killed", "run.sh: line 3:  4711 Killed                  python -m sglang.launch_server"]
+)
+def test_killed_alone_is_named_with_doubt(sm120kit: Command, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "server.log"
+    path.write_text(f"{line}\n")
+    answer = sm120kit("why", str(path))
+    assert answer.code == 1
+    assert "memory.host-killed" in answer.out
+    assert "perhaps the kernel" in " ".join(answer.out.split())
+    # SGLang ends itself that way too: what failed before counts more.
+    path.write_text(f"WidgetError: the widget is upside down\n{line}\n")
+    answer = sm120kit("why", str(path))
+    assert answer.code == 4
+    assert "WidgetError" in answer.out
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_other_encodings_are_read_and_named(sm120kit: Command, tmp_path: Path, encoding: str, *, packed: bool) -> None:
+    path = tmp_path / "server.log"
+    log = Path(LINK).read_text().encode(encoding)
+    path.write_bytes(gzip.compress(log) if packed else log)
+    answer = sm120kit("why", str(path))
+    assert answer.code == 1
+    assert f"lines of {encoding.upper()}" in answer.out
+    assert json.loads(sm120kit("why", str(path), "--json").out)["causes"][0]["check"] == "toolkit.cudart-unlinkable"
+
+
+SECRETS = ("hf_abcdefghijklmnopqrst", "abc.def", "pa55", "s3cret")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ValueError: x token=hf_abcdefghijklmnopqrst Authorization: Bearer abc.def http://me:pa55@h/ api-key=s3cret",
+        "FileNotFoundError: Bearer abc.def password='s3cret' " + "x" * 700,
+        "OSError: " + "x" * 190 + " Authorization: Bearer abc.def " + "y" * 700,
+        "ModuleNotFoundError: No module named 'http://me:pa55@h/?token=s3cret'",
+    ],
+)
+def test_no_secret_leaves_in_any_output(sm120kit: Command, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "server.log"
+    path.write_text(f"[2026-11-29 16:01:10 TP1] Scheduler hit an exception: Traceback\n{line}\n")
+    for answer in (sm120kit("why", str(path)), sm120kit("why", str(path), "--json")):
+        assert answer.code in (1, 4)
+        assert "[redacted]" in answer.out
+        assert not [secret for secret in SECRETS if secret in answer.out]
+
+
+@pytest.mark.parametrize("command", [["why"], ["plan", "--gpu", "rtx-5090", "--sglang", "0.5.12", "--check"]])
+def test_what_may_never_end_is_refused(sm120kit: Command, tmp_path: Path, command: list[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in ((str(tmp_path / "pipe"), "a named pipe"), ("/dev/zero", "a device")):
+        answer = sm120kit(*command, path)
+        assert (answer.code, answer.out) == (4, "")
+        assert answer.err == f"sm120kit: {path} is {kind}, and no log\n  Give a file, or - to read standard input\n"
+
+
+def test_what_the_shell_opened_is_read() -> None:
+    require_program("bash")
+    log = "sglang serve: error: unrecognized arguments: --x"
+    for script in (f"echo '{log}' | $PY -m sm120kit why /dev/stdin", f"$PY -m sm120kit why <(echo '{log}')"):
+        done = subprocess.run(["bash", "-c", script], env={**os.environ, "PY": sys.executable}, capture_output=True,
+                              timeout=60, check=False)  # fmt: skip
+        assert (done.returncode, done.stderr) == (1, b"")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -69,14 +70,17 @@ def test_an_id_that_is_there_twice_names_both_files(tmp_path: Path) -> None:
         ("def broken(:\n", "SyntaxError"),
         ("import no_such_module_of_ours\n", "ModuleNotFoundError"),
         ("1 / 0\n", "ZeroDivisionError"),
+        ("raise SystemExit\n", "SystemExit"),
+        ("# no mark of a check, and broken\n)\n", "SyntaxError"),
         (CHECK.format(title="t", check_id="Not An Id"), "is not a check id"),
         ("x = '\0'\n", "null bytes"),
     ],
 )
-def test_a_file_that_does_not_load_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+@pytest.mark.parametrize("failures", [True, False])
+def test_a_file_that_does_not_load_is_one_line(tmp_path: Path, text: str, said: str, failures: bool) -> None:
     path = write(tmp_path, "broken.py", text)
     with pytest.raises(Sm120kitError) as caught:
-        read_catalogue([tmp_path])
+        read_catalogue([tmp_path], failures=failures)
     assert str(path) in caught.value.message
     assert said in caught.value.message
     assert "\n" not in caught.value.message
@@ -102,3 +106,15 @@ def test_an_id_that_is_not_there_names_the_nearest(asked: str, hint: str) -> Non
         read_catalogue().get(asked)
     assert asked in caught.value.message
     assert hint in caught.value.hint
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    with pytest.raises(Sm120kitError, match=r"pipe\.py does not load: it is no regular file"):
+        read_catalogue([tmp_path], failures=False)
+
+
+def test_a_check_that_would_end_the_program_has_crashed(tmp_path: Path) -> None:
+    write(tmp_path, "own.py", CHECK.format(title="t", check_id="site.own") + "    raise SystemExit(0)\n")
+    result = run_check(read_catalogue([tmp_path]).checks["site.own"], Case(snapshot()))
+    assert (result.outcome, result.reason) == (Outcome.CRASHED, "SystemExit: 0")

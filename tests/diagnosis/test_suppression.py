@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date
 from pathlib import Path
 
@@ -98,3 +99,9 @@ def test_check_and_subject_must_both_match() -> None:
 
 def test_a_subject_with_brackets_matches_itself() -> None:
     assert covers(Suppression("a.b", "r", "/opt/[1]/cuda"), "a.b", "/opt/[1]/cuda")
+
+
+def test_a_named_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Sm120kitError, match="pipe cannot be read: not a regular file"):
+        read_suppressions(tmp_path / "pipe")

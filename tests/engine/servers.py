@@ -72,12 +72,24 @@ def tiny_model(folder: Path, version: str) -> Path:
     return folder
 
 
+_LAST_PORT = 55_000
+"""SGLang 0.5.12 takes its own port plus 10,000 for gRPC, and ends where that is no port any more."""
+
+
+def _free_port() -> int:
+    """A port of the loopback interface that nobody listens on now."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        if port <= _LAST_PORT:
+            return port
+
+
 @contextmanager
 def serving(version: str, model: Path, home: Path, arguments: Sequence[str]) -> Iterator[Running]:
     """A server with these arguments, once it answers; gone afterwards with all that it started."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = _free_port()
     log = home / f"server-{port}.log"
     fixed = ("--device", "cpu", "--load-format", "dummy", "--attention-backend", "torch_native", "--sampling-backend",
              "pytorch", "--grammar-backend", "none", "--disable-cuda-graph", "--disable-overlap-schedule",

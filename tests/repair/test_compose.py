@@ -96,6 +96,9 @@ def test_a_part_that_does_not_fit_comes_from_another_tree() -> None:
         (tree(layout="distro"), "no nvcc is on disk"),
         (tree(layout="view"), "no nvcc is on disk"),
         (system_12(), "of another CUDA major than torch, which was built with 13.0"),
+        (tree('/srv/a"b/nvidia/cu13'), 'in a folder whose path holds a double quote ("). Move'),
+        (tree("/srv/a$b/nvidia/cu13", drop=("crt",)), "in a folder whose path holds a dollar sign ($). Move"),
+        (tree("/srv/a`b/nvidia/cu13"), "in a folder whose path holds a backtick (`). Move"),
         (toolkit(drop=("nvcc", "cicc"), layout="wheel-cu12"), "no nvcc is on disk"),
     ],
 )
@@ -169,3 +172,24 @@ def test_the_packages_follow_torch() -> None:
 
 def test_no_wheel_of_cuda_12_is_named_for_its_compiler() -> None:
     assert shopping(torch=torch_build("2.9.1+cu128", "12.8")) == ()
+
+
+@pytest.mark.parametrize("character", ['"', "$", "`"])
+def test_no_packages_for_a_folder_in_which_nvcc_cannot_work(character: str) -> None:
+    assert shopping(tree(f"/srv/a{character}b/nvidia/cu13", drop=("crt",))) == ()
+    assert shopping(tree("/srv/a b'c/nvidia/cu13", drop=("crt",)))
+
+
+def test_a_borrowed_part_is_named_with_its_path() -> None:
+    owned = "nvidia-cuda-crt 13.0.88"
+    lender = tree("/opt/cuda-13.0", layout="system", drop=("nvcc",))
+    lender = replace(lender, parts=tuple(replace(each, owner=owned) for each in lender.parts))
+    bundle = flashinfer(include_dirs=(f"{SITE}/flashinfer/data/cccl/libcudacxx/include",), bundled_cccl=known("3.6.0"))
+    lender = replace(lender, cccl_copies=())
+    made = composed(tree(releases={"crt": "13.5"}, cccl=None), lender, consumers=(bundle,))
+    sources = {choice.part: choice.source for choice in made.choices}
+    crt = lender.part("crt")
+    assert crt is not None
+    assert sources["crt headers"] == f"{owned} ({crt.path})"
+    assert sources["CCCL"].endswith(f" ({SITE}/flashinfer/data/cccl/libcudacxx/include)")
+    assert CU13 not in sources["cicc"]

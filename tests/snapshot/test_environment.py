@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
 from sm120kit.snapshot.context import DEFAULT_PATH
 from sm120kit.snapshot.environment import parse_environment, read_environment
-from sm120kit.snapshot.variables import KEPT_PREFIXES, kept_variables, redacted
+from sm120kit.snapshot.variables import KEPT_PREFIXES, kept_variables
 
 DIALECTS = {
     "plain": (b"CUDA_HOME=/opt/cuda\n", {"CUDA_HOME": "/opt/cuda"}),
@@ -101,6 +102,8 @@ def test_a_pipe_as_a_file_does_not_hang(tmp_path: Path) -> None:
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(["/bin/sleep", "60"], env={"CUDA_HOME": "/srv/cuda", "PATH": "/bin", "ODD": "a\nb"})
+    while not Path(f"/proc/{process.pid}/environ").read_bytes():  # until the kernel has laid the new program out
+        time.sleep(0.001)
     yield process
     process.kill()
     process.wait()
@@ -183,31 +186,3 @@ STEERING = (
 
 def test_what_steers_compilers_and_loaders_is_kept() -> None:
     assert tuple(kept_variables(dict.fromkeys(STEERING, "x"))) == STEERING
-
-
-@pytest.mark.parametrize(
-    ("value", "secret"),
-    [
-        ("https://me:pa55word@proxy.example/x", "pa55word"),
-        ("https://me:pa55@wor:d@proxy.example/x", "wor:d"),
-        ("https://t0ken@host/path", "t0ken"),
-        ("https://host/x?api_key=abc123&y=1", "abc123"),
-        ("https://host/x?a=1&X-Amz-Signature=abc123", "abc123"),
-        ("--api-key abc123 --port 1", "abc123"),
-        ("--api-key=abc123", "abc123"),
-        ("prefix hf_abcdefghijklmnopqrst suffix", "hf_abcdefghijklmnopqrst"),
-        ("sk-proj-abcdefghijklmnopqrst", "abcdefghijklmnopqrst"),
-        ("ghp_abcdefghijklmnopqrst1234", "ghp_abcdefghijklmnopqrst1234"),
-        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc", "eyJzdWIiOiIxMjM0In0"),
-    ],
-)
-def test_values_lose_their_secrets(value: str, secret: str) -> None:
-    assert secret not in redacted(value)
-    assert "[redacted]" in redacted(value)
-
-
-@pytest.mark.parametrize(
-    "value", ["/opt/a@b/bin:/usr/bin", "-O2 -I/usr/include", "GPU-8f4e,GPU-1", "https://host:8080/path", "a?b=c", ""]
-)
-def test_harmless_values_stay(value: str) -> None:
-    assert redacted(value) == value

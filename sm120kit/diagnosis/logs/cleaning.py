@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from sm120kit.redaction import redacted
+
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_=>])")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -95,30 +97,8 @@ def _without_prefixes(text: str) -> Clean:
 
 def shown(text: str, place: int = 0) -> str:
     """``text`` as it may leave the program: secrets replaced, and of a long line what stands around ``place``."""
+    place = len(redacted(text[:place])) if len(text) > _LONGEST else 0
+    text = redacted(text)  # before it is cut: half a secret is none to recognise
     begin = max(0, place - _LONGEST // 3) if len(text) > _LONGEST else 0
     end = begin + _LONGEST
-    cut = ("… " if begin else "") + text[begin:end].strip() + (" …" if end < len(text) else "")
-    return without_secrets(cut)
-
-
-_SECRETS = re.compile(
-    r"""
-      (?P<key>
-          (?:(?<![A-Za-z])|(?<=_))
-          (?:api[-_]?key|access[-_]?key(?:[-_]id)?|secret(?:[-_]\w+)?|password|passwd|keyfile[-_]password
-            |(?:hf|auth|access|bearer|api|hub|github|id|refresh|session)[-_]token|TOKEN)
-          ['"]?(?:\s*[=:]\s*|\s+)['"]?
-      )
-      (?!None\b|null\b|true\b|false\b|True\b|False\b)[^\s'",;)\]}&]{3,}
-    | (?P<bearer>\b(?:Bearer|Basic)\s+)[\w.~+/=-]{8,}
-    | (?P<scheme>\b\w+://)[^\s/:@]+:[^\s/@]+(?=@)
-    | \b(?:hf_[A-Za-z0-9]{16,}|sk-[\w-]{16,}|gh[pousr]_\w{16,}|glpat-[\w-]{16,}|AKIA[0-9A-Z]{16}
-        |eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
-def without_secrets(text: str) -> str:
-    """``text`` with keys, tokens and passwords replaced by ``***``."""
-    return _SECRETS.sub(lambda match: (match["key"] or match["bearer"] or match["scheme"] or "") + "***", text)
+    return ("… " if begin else "") + text[begin:end].strip() + (" …" if end < len(text) else "")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
+import os
+import stat
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
@@ -16,7 +20,12 @@ _HEAD = 64 << 10
 _OTHER_COMPRESSIONS = {b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 """First bytes, and the program that writes to standard output what they compress."""
 
-_WHAT = "Give a file that a server or a compiler wrote, or - for standard input"
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",  # begins as that of UTF-16 does
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 _MOST_CONTROL = 0.02
 _FEW_CONTROL = 20
@@ -25,14 +34,16 @@ _FEW_CONTROL = 20
 
 @contextmanager
 def open_log(path: str) -> Iterator[BinaryIO]:
-    """Open a log for reading; ``-`` is standard input. What gzip compressed is read as it was.
+    """Open a log for reading; ``-`` is standard input. What gzip compressed is read as it was, and what a
+    byte order mark says to be UTF-16 or UTF-32 as UTF-8.
 
     Raises:
         Sm120kitError: it cannot be opened or read, is empty, is no text, or is compressed otherwise; exit code 4.
     """
     name = "standard input" if path == "-" else path
     try:
-        # Whoever opens a named pipe waits until somebody writes, as for standard input.
+        if path != "-":
+            _refuse_endless(path)
         raw = io.BufferedReader(io.FileIO(sys.stdin.fileno() if path == "-" else path, closefd=path != "-"), _HEAD)
     except (OSError, ValueError) as error:
         raise _unreadable(f"{name} cannot be opened: {_reason(error)}") from error
@@ -43,6 +54,19 @@ def open_log(path: str) -> Iterator[BinaryIO]:
             raise _unreadable(f"{name} cannot be read: {_reason(error)}") from error
 
 
+def _refuse_endless(path: str) -> None:
+    """Refuse what may never end, or never begin: a named pipe nobody writes to, a device.
+
+    What the shell itself opened has a writer: /dev/stdin, and the /dev/fd/63 of ``<(journalctl -b)``.
+    """
+    mode = os.stat(path).st_mode
+    opened_by_shell = path == "/dev/stdin" or path.startswith(("/dev/fd/", "/proc/self/fd/"))
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or (opened_by_shell and stat.S_ISFIFO(mode)):
+        return
+    kind = "a named pipe" if stat.S_ISFIFO(mode) else "a device" if stat.S_ISCHR(mode) else "no regular file"
+    raise _unreadable(f"{path} is {kind}, and no log", "Give a file, or - to read standard input")
+
+
 def _as_text(raw: io.BufferedReader[io.FileIO], name: str) -> BinaryIO:
     head = raw.peek(_HEAD)
     for magic, program in _OTHER_COMPRESSIONS.items():
@@ -51,14 +75,37 @@ def _as_text(raw: io.BufferedReader[io.FileIO], name: str) -> BinaryIO:
                 f"{name} is compressed with {program}", f"Read it as: {program} -dc {name} | sm120kit why -"
             )
     if head.startswith(b"\x1f\x8b"):
-        return cast("BinaryIO", gzip.GzipFile(fileobj=raw))
+        unpacked = gzip.GzipFile(fileobj=raw)
+        try:
+            inner = unpacked.peek(_HEAD)
+        except (EOFError, zlib.error) as error:
+            raise _unreadable(
+                f"{name} is a compressed file that is cut off or damaged before its first line"
+            ) from error
+        if not inner:
+            raise _unreadable(f"{name} is empty once unpacked")
+        return _recoded(cast("BinaryIO", unpacked), inner)
     if not head:
         raise _unreadable(f"{name} is empty")
+    stream = _recoded(cast("BinaryIO", raw), head)
+    if encoding_of(stream):
+        return stream
     text = head.replace(b"\x00", b"")
     control = sum(byte < 0x20 and byte not in b"\t\n\r\x1b\b\f" for byte in text)
     if control > max(_FEW_CONTROL, _MOST_CONTROL * len(text)):
         raise _unreadable(f"{name} is no text")
-    return cast("BinaryIO", raw)
+    return stream
+
+
+def _recoded(stream: BinaryIO, head: bytes) -> BinaryIO:
+    """The stream as UTF-8, where its beginning says that it is written otherwise."""
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if head.startswith(mark)), "")
+    return cast("BinaryIO", codecs.EncodedFile(stream, "utf-8", encoding, "replace")) if encoding else stream
+
+
+def encoding_of(stream: BinaryIO) -> str:
+    """How the log is written that :func:`open_log` gave; empty for UTF-8."""
+    return str(getattr(stream, "file_encoding", "")).upper()
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import zlib
 from collections.abc import Callable
 from typing import BinaryIO, NamedTuple
@@ -30,9 +31,13 @@ class Extent(NamedTuple):
     lines: int
     bytes: int
     incomplete: str
+    broken: bool = False
+    """Whether the rest of a compressed file could not be read."""
+    text: bool = True
+    """Whether it holds a letter or digit."""
 
 
-def read_lines(stream: BinaryIO, sift: Sift, look: Look) -> Extent:
+def read_lines(stream: BinaryIO | gzip.GzipFile, sift: Sift, look: Look) -> Extent:
     """Read ``stream`` to its end and call ``look`` for lines as they come, the same shape again only where it asks so.
 
     Progress bars write one line many times over with carriage returns; that is one line here.
@@ -41,17 +46,19 @@ def read_lines(stream: BinaryIO, sift: Sift, look: Look) -> Extent:
         OSError: the stream cannot be read.
     """
     reader = _Reader(sift, look)
+    # What stands before the cut is lost where gzip is asked for more than it has at hand.
+    read = stream.read1 if isinstance(stream, gzip.GzipFile) else stream.read
     size = 0
     rest = b""
-    incomplete = ""
+    incomplete, broken = "", False
     while True:
         try:
-            block = stream.read(_BLOCK)
+            block = read(_BLOCK)
         except EOFError:
-            incomplete = "the compressed file is cut off"
+            incomplete, broken = "the compressed file is cut off", True
             break
         except zlib.error:
-            incomplete = "the compressed file is damaged"
+            incomplete, broken = "the compressed file is damaged", True
             break
         if not block:
             break
@@ -66,18 +73,20 @@ def read_lines(stream: BinaryIO, sift: Sift, look: Look) -> Extent:
     if rest:
         reader.lines_of(rest)
         incomplete = incomplete or "it ends in the middle of a line"
-    return Extent(reader.number, size, incomplete)
+    return Extent(reader.number, size, incomplete, broken, reader.text)
 
 
 class _Reader:
     def __init__(self, sift: Sift, look: Look) -> None:
         self.number = 0
+        self.text = False
         self._sift = sift
         self._look = look
         self._harmless: set[bytes] = set()
 
     def lines_of(self, data: bytes) -> None:
         """Look through whole lines, the last one without its newline."""
+        self._see_text(data)
         shapes = data.translate(None, DROPPED).split(b"\n")
         fresh = set(shapes).difference(self._harmless)
         if fresh and not self._sift(b"\n".join(fresh)):
@@ -93,7 +102,11 @@ class _Reader:
 
     def piece_of_line(self, data: bytes) -> None:
         """Look at a part of a line that has not ended yet."""
+        self._see_text(data)
         self._look(self.number + 1, data, data.translate(None, DROPPED))
+
+    def _see_text(self, data: bytes) -> None:
+        self.text = self.text or any(letter.isalnum() for letter in data.decode("utf-8", "ignore"))
 
     def _remember(self, shapes: set[bytes]) -> None:
         if len(self._harmless) + len(shapes) > _MOST_SHAPES:

@@ -13,6 +13,7 @@ from sm120kit.diagnosis.logs.known import KnownLine, Meaning, Sieve
 from sm120kit.diagnosis.logs.reading import Extent, read_lines
 from sm120kit.diagnosis.logs.suspects import ENOUGH, HARMLESS, REQUEST, REQUEST_WORDS, weight
 from sm120kit.diagnosis.logs.types import LogLine
+from sm120kit.redaction import redacted
 
 _MOST_TEXTS = 50_000
 _MOST_SUSPECTS = 40
@@ -146,7 +147,9 @@ class _Scanner:
         key = (known.check_id, known.signature.rank)
         hit = self.found.hits.get(key)
         if hit is None:
-            values = {name: shown(value) for name, value in match.groupdict().items() if value is not None}
+            # What stands before a secret tells that it is one: values are taken from the line without secrets.
+            safe = known.pattern.search(redacted(line.text)) or match
+            values = {name: shown(value) for name, value in safe.groupdict().items() if value is not None}
             hit = self.found.hits[key] = Hit(known, seen, values)
         elif hit.line.line != number:
             hit.times += 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from sm120kit.diagnosis.logs.cleaning import without_secrets
 from sm120kit.diagnosis.logs.types import SeenVersion
+from sm120kit.redaction import redacted
 
 _VERSION = r"v?(\d+\.\d+(?:\.\d+)*(?:\.?(?:post|dev|rc|a|b)\d+)?(?:\+[\w.]+)?)"
 
@@ -98,7 +98,7 @@ class Told:
                 self._see(package, told[1], number)
         command = None if self.command or "<model>" in text else _COMMAND.search(text)
         if command:
-            self.command = without_secrets(command[1].strip())[:_LONGEST_COMMAND]
+            self.command = redacted(command[1].strip())[:_LONGEST_COMMAND]
 
     def _see(self, package: str, version: str, number: int) -> None:
         if len(self._versions) < _MOST_VERSIONS:
@@ -110,4 +110,4 @@ class Told:
                 self._forms.setdefault(package, SeenVersion(package, version, number, exact=False))
         for name, value in _ARGUMENT.findall(text):
             if value != "None":
-                self.arguments.setdefault(name, without_secrets(value.strip("'")))
+                self.arguments.setdefault(name, redacted(value.strip("'")))

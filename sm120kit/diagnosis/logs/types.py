@@ -92,8 +92,12 @@ class Why(Struct, frozen=True):
     """What the server says it was asked for, the few that matter to a failure."""
     lines: int
     bytes: int
+    encoding: str = ""
+    """``UTF-16`` or ``UTF-32`` where the log was read as that; empty = UTF-8."""
     incomplete: str = ""
     """Why the log is not whole, as a sentence without its full stop, or empty."""
+    unreadable: str = ""
+    """Why nothing can be said of this log, as a sentence without its full stop; empty = it was read."""
     target: str = ""
     """One sentence: which target was judged beside the log; empty where none was named."""
     issue: str = ""

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from sm120kit.diagnosis.catalogue import Catalogue
 from sm120kit.diagnosis.logs.issue import issue_text
 from sm120kit.diagnosis.logs.known import known_lines
+from sm120kit.diagnosis.logs.opening import encoding_of
+from sm120kit.diagnosis.logs.reading import Extent
 from sm120kit.diagnosis.logs.scan import Hit, Scan, has_weight, scan
 from sm120kit.diagnosis.logs.suspects import ENOUGH
 from sm120kit.diagnosis.logs.told import Told
@@ -19,6 +21,7 @@ from sm120kit.diagnosis.logs.types import SCHEMA, Cause, LogLine, OnTarget, Seen
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.diagnosis.types import LogRemedy, Manual, Rank, Remedy
 from sm120kit.diagnosis.versions import within
+from sm120kit.text import copyable
 from sm120kit.version import __version__
 
 _MOST_SUSPECTS = 12
@@ -32,7 +35,8 @@ def why(stream: BinaryIO, name: str, catalogue: Catalogue) -> Why:
         Sm120kitError: a signature of the catalogue cannot be used.
     """
     scanned = scan(stream, known_lines(catalogue))
-    causes = _ranked(scanned, "cause", "consequence")
+    extent = scanned.extent
+    causes = _ranked(scanned, "cause", "consequence") or _lone_wrappers(scanned)
     wrappers = tuple(hit.line for hit in scanned.hits.values() if hit.known.signature.rank == "wrapper")
     suspects = () if causes else _suspects(scanned)
     verdict = _verdict(causes, wrong=bool(wrappers) or has_weight(scanned))
@@ -49,11 +53,28 @@ def why(stream: BinaryIO, name: str, catalogue: Catalogue) -> Why:
         versions=scanned.told.versions,
         command=scanned.told.command,
         arguments=scanned.told.arguments,
-        lines=scanned.extent.lines,
-        bytes=scanned.extent.bytes,
-        incomplete=scanned.extent.incomplete,
+        lines=extent.lines,
+        bytes=extent.bytes,
+        incomplete=extent.incomplete,
+        encoding=encoding_of(stream),
+        unreadable=_unreadable(extent) if verdict == "nothing-wrong" else "",
     )
     return replace(read, issue=issue_text(read)) if verdict == "not-known" else read
+
+
+def _unreadable(extent: Extent) -> str:
+    """Why a log without a fault must not be called a good one."""
+    if extent.broken:
+        return f"{extent.incomplete}, and what could be read of it shows no fault"
+    return "" if extent.text else "it holds no text"
+
+
+def _lone_wrappers(scanned: Scan) -> tuple[Cause, ...]:
+    """What a line that only reports an end may mean where it says so itself, and nothing else in the log failed."""
+    if has_weight(scanned):
+        return ()
+    meant = {key: hit for key, hit in scanned.hits.items() if hit.known.signature.message}
+    return tuple(replace(each, rank="consequence") for each in _ranked(Scan(meant, told=scanned.told), "wrapper"))
 
 
 def with_target(read: Why, target: str, answers: Mapping[str, OnTarget]) -> Why:
@@ -139,7 +160,7 @@ def _manual(remedy: LogRemedy, values: Mapping[str, str], told: Told) -> Manual 
     if remedy.package and (seen is None or not seen.exact):
         text = f"{_range(remedy)}: {text}{_form(seen)}"
     quoted = {name: shlex.quote(value) for name, value in values.items()}
-    return Manual(text, tuple(_filled(command, quoted) for command in remedy.commands))
+    return Manual(text, tuple(copyable(_filled(command, quoted)) for command in remedy.commands))
 
 
 def _range(remedy: LogRemedy) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from sm120kit.diagnosis.launch import Value
 from sm120kit.engines.sglang.observed import Observed
+from sm120kit.redaction import redacted
 
 _GIB = 1 << 30
 _LONGEST_LINE = 1 << 20
@@ -97,7 +98,7 @@ class _Reading:
             **self.told,
             settings=self.settings,
             complaints=tuple(dict.fromkeys(self.complaints)),
-            not_understood=tuple(dict.fromkeys(self.not_understood))[:_MOST_NOT_UNDERSTOOD],
+            not_understood=tuple(redacted(line) for line in dict.fromkeys(self.not_understood))[:_MOST_NOT_UNDERSTOOD],
         )
 
     def _line(self, text: str) -> None:

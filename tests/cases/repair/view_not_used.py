@@ -22,7 +22,15 @@ CASES = [
         snapshot(live_view=live_view(), consumers=(torch_extensions(),)),
         a_warning(CURRENT, "neither CUDA_HOME nor CUDA_PATH is set"),
     ),
-    look_alike("another toolkit was named on purpose", named(live_view=live_view(), toolkits=(_BROKEN,))),
+    broken(
+        "the toolkit that was repaired is named",
+        named(live_view=live_view(), toolkits=(_BROKEN,)),
+        an_error(CURRENT, "does not use it"),
+    ),
+    look_alike(
+        "another toolkit was named on purpose",
+        named("/usr/local/cuda-13.0", live_view=live_view(), toolkits=(toolkit("/usr/local/cuda-13.0"),)),
+    ),
     look_alike(
         "the view's sources are gone, which is another finding",
         snapshot(live_view=live_view(gone=(f"{CU13}/bin/nvcc",)), environment={"CUDA_HOME": CU13}),

@@ -42,6 +42,8 @@ CASES = [
            request=asked("--attention-backend cutlass_mla")),
     broken("several at once", snapshot(), an_error("--torchao-config"), an_error("--tp"),
            request=asked("--torchao-config int4wo --tp two")),
+    broken("a value of another kind", snapshot(),
+           an_error("--tp", "does not take that value: 'banana' is no whole number"), request=asked("--tp banana")),
     broken("given twice", snapshot(), a_note("--tp", "the last one counts"), request=asked("--tp 2 --tp 4")),
     look_alike("a list of many values is given once", snapshot(),
                request=asked("--lora-paths a=/a b=/b --cuda-graph-bs-decode 1 2 4")),

@@ -9,8 +9,10 @@ CHECK = "toolkit.proof-failed"
 _ERROR = "/usr/bin/ld: cannot find -lcudart: No such file or directory"
 
 
-def _report(rung: str, outcome: Outcome, *, error: str = "", check: str = "", reason: str = "") -> ProofReport:
-    proof = Proof(rung, ("flashinfer",), "it works", outcome, "c++ -shared -lcudart", error, check, reason)
+def _report(
+    rung: str, outcome: Outcome, *, error: str = "", check: str = "", reason: str = "", remedy: str = ""
+) -> ProofReport:
+    proof = Proof(rung, ("flashinfer",), "it works", outcome, "c++ -shared -lcudart", error, check, reason, remedy)
     return ProofReport(SCHEMA, "0", CU13, "sm_120a", "as asked", (proof,))
 
 
@@ -30,5 +32,9 @@ CASES = [
     ),
     with_proofs(look_alike("passed as before", snapshot()), _report("compile", "passed")),
     with_proofs(unknown("no driver to load", snapshot()), _report("load", "not-run", reason="no driver library")),
+    with_proofs(
+        unknown("no compiler on PATH", snapshot()),
+        _report("link", "not-run", reason="no gcc/c++ on PATH", remedy="Install gcc and g++"),
+    ),
     not_applicable("no proof was asked for", snapshot()),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import random
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,9 +108,17 @@ def test_gzip(tmp_path: Path) -> None:
     path.write_bytes(whole[:-6])
     with open_log(str(path)) as stream:
         assert why(stream, "", catalogue()).incomplete == "the compressed file is cut off"
-    path.write_bytes(whole[:40] + b"\xff" * 40)
-    with open_log(str(path)) as stream:
-        assert why(stream, "", catalogue()).incomplete == "the compressed file is damaged"
+    noise = "".join(f"{random.Random(number).random()}\n" for number in range(5000)).encode()
+    whole = gzip.compress(CAUSE + noise)
+    for rest, said in ((b"", "cut off"), (b"\xff" * 40, "damaged")):  # what stands before that place counts
+        path.write_bytes(whole[: len(whole) // 2] + rest)
+        with open_log(str(path)) as stream:
+            got = why(stream, "", catalogue())
+        assert got.incomplete == f"the compressed file is {said}"
+        assert [cause.check for cause in got.causes] == [CHECK]
+    path.write_bytes(whole[:12] + b"\xff" * 40)
+    with pytest.raises(Sm120kitError, match="cut off or damaged"), open_log(str(path)):
+        pass
 
 
 @pytest.mark.parametrize(

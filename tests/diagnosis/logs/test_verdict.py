@@ -141,7 +141,7 @@ def test_what_a_log_tells() -> None:
         "sglang": "0.5.23",
         "flashinfer-python": "0.7.2",
     }
-    assert got.command == "python3 -m sglang.launch_server --model-path /m --tp 2 --api-key ***"
+    assert got.command == "python3 -m sglang.launch_server --model-path /m --tp 2 --api-key [redacted]"
 
 
 SECRETS = (

@@ -1,0 +1,68 @@
+"""Takes out of a text what nobody else may read: passwords, keys, tokens, logins in addresses."""
+
+from __future__ import annotations
+
+import re
+
+from sm120kit.patterns import pattern
+
+REDACTED = "[redacted]"
+
+_URL_LOGIN = pattern(r"(?<=://)[^/\s]*@")
+_URL_SECRET = pattern(r"(?i)(?<=[?&])([^=&\s]*(?:key|token|secret|passw|auth|sig|cred)[^=&\s]*=)[^&\s]*")
+_SCHEME = pattern(
+    r"""(?ix)
+    ( \b (?:proxy-)? authorization \\?['"]? \s*[:=]\s* \\?['"]? (?:[a-z][\w-]*\ +)? | \bbearer\ + ) [^\s'",\\]+
+    | ( \b (?:set-)? cookie \\?['"]? \s*:\s* \\?['"]? ) [^'"]+
+    """
+)
+_BASIC = pattern(r"(\b[Bb]asic +)(?=[A-Za-z0-9+/]*[A-Z0-9+/=])[A-Za-z0-9+/_-]{6,}={0,2}")
+_NAMES = r"""
+    (?: api[-_\ ]?key | access[-_]?key | (?:private|secret|auth|admin|account|encryption)[-_]?key | secret
+      | passw(?:or)?d | passphrase | credentials? | (?<![a-z]) pass )
+    (?: [-_](?:id|key|token|value|b64) )*
+"""
+_TOKEN = r"(?<!bos.)(?<!eos.)(?<!pad.)(?<!unk.) token"
+_ASSIGNED = r"""\\*['"]? \s*(?:=>|[:=])\s* | \ provided:\ * """
+_VALUE = r"""(?P<quote> \\*["'])? (?! \[redacted\] | (?:None|null|true|false)\b )"""
+_NAMED = pattern(
+    rf"""(?ix)
+    (?P<name> {_NAMES} (?:{_ASSIGNED}) {_VALUE} ) (?(quote) (?: (?!(?P=quote)) . )+ | [^\s'",&]+ )
+    """
+)
+_NAMED_TOKEN = pattern(
+    # Models have tokens too: numbers of them, and special ones such as <s>.
+    rf"""(?ix)
+    (?P<name> {_TOKEN} (?:{_ASSIGNED}) {_VALUE} ) (?! [\d.,]+ (?![\w.-]) | [<\[(|] )
+    (?(quote) (?: (?!(?P=quote)) . )+ | [^\s'",&]{{3,}} )
+    """
+)
+_FLAG = pattern(
+    rf"""(?ix)
+    ( (?<![\w-]) --? [a-z0-9_-]* (?: {_NAMES} | token ) (?: =\s* | \s+ ) ["']? ) (?!-|\[redacted\]) [^\s'"]+
+    """
+)
+_LOOKS_SECRET = pattern(
+    r"""(?x) (?<![A-Za-z0-9])
+    (?: (?:hf_|sk-) (?: (?=[\w-]*\d) [\w-]{8,} | [A-Za-z0-9]{16,} | (?<=sk-)[\w-]{16,} )
+      | gh[pousr]_\w{10,} | github_pat_\w{10,} | glpat-[\w-]{10,} | nvapi-[\w-]{10,} | xox[a-z]-[\w-]{6,}
+      | xapp-[\w-]{10,} | (?:AKIA|ASIA)[A-Z0-9]{10,} | AIza[\w-]{20,} | gsk_\w{16,} | dckr_pat_[\w-]{10,}
+      | npm_[A-Za-z0-9]{20,} | pypi-[\w-]{20,} | eyJ[\w-]{6,}\.[\w-]+(?:\.[\w-]*)? )
+    """
+)
+
+
+def redacted(text: str) -> str:
+    """``text`` with :data:`REDACTED` in place of what is a secret by its form, or by the name before it."""
+    text = _URL_LOGIN.sub(f"{REDACTED}@", text)
+    text = _URL_SECRET.sub(rf"\1{REDACTED}", text)
+    text = _SCHEME.sub(_after_name, text)
+    text = _BASIC.sub(_after_name, text)
+    text = _LOOKS_SECRET.sub(REDACTED, text)
+    text = _FLAG.sub(_after_name, text)
+    text = _NAMED.sub(_after_name, text)
+    return _NAMED_TOKEN.sub(_after_name, text)
+
+
+def _after_name(match: re.Match[str]) -> str:
+    return (match[1] or match[match.lastindex or 0]) + REDACTED
