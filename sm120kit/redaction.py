@@ -64,5 +64,12 @@ def redacted(text: str) -> str:
     return _NAMED_TOKEN.sub(_after_name, text)
 
 
+def redacted_paths(text: str) -> str:
+    """The same for a list of folders, such as PATH, in which only the form of a token can tell."""
+    if text[:1] != "/" or any(letter in text for letter in "=@?& \"'"):
+        return redacted(text)
+    return _LOOKS_SECRET.sub(REDACTED, text)
+
+
 def _after_name(match: re.Match[str]) -> str:
     return (match[1] or match[match.lastindex or 0]) + REDACTED

@@ -32,6 +32,8 @@ def utf8_text(text: str) -> str:
 
 def visible(text: str) -> str:
     """``text`` on one line, with nothing in it that a terminal would obey: ``\\x1b``, ``\\n``, ``\\u202e``."""
+    if text.isascii() and text.isprintable():
+        return text
     return re.sub(_UNSEEN, _escaped, text)
 
 

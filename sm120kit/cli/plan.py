@@ -115,7 +115,7 @@ def command(
 
 def _typed_model(arguments: Sequence[str]) -> str:
     """What --model-path names, read before it is known whose flags these are."""
-    for word, following in zip(arguments, (*arguments[1:], ""), strict=True):
+    for word, following in zip(arguments, (*arguments[1:], ""), strict=False):
         name, equals, value = word.partition("=")
         if name in ("--model-path", "--model"):
             return value if equals else following

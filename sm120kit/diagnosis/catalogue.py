@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
-import zlib
 from collections.abc import Iterable, Iterator
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
@@ -69,7 +67,7 @@ def read_catalogue(extra_dirs: Iterable[str | os.PathLike[str]] = (), *, failure
         # Only of our own files it is known what one without a mark means. Of others each is loaded, or refused.
         read = _read_quickly if folder == own and not failures else _read_file
         for path in _check_files(folder):
-            for found in read(path, folder):
+            for found in read(path):
                 if found.id in entries:
                     raise Sm120kitError(
                         f"check {found.id!r} is defined twice: in {entries[found.id].path} and in {found.path}",
@@ -96,26 +94,26 @@ def _refuse_folder(error: OSError) -> NoReturn:
     ) from error
 
 
-def _read_quickly(path: str, folder: str) -> list[Check | LogFailure]:
+def _read_quickly(path: str) -> list[Check | LogFailure]:
     """The checks of a file without its page: nothing of one that holds none, and one with a need only when that is
     met."""
     try:
         source = _source(path)
     except OSError:
-        return _read_file(path, folder)  # which says why it cannot be read
+        return _read_file(path)  # which says why it cannot be read
     marks = source.count(b"@check(")
     if not marks:
         return []
     line = source[source.index(b"@check(") :].partition(b"\n")[0]
     found = _NEEDING.fullmatch(line)
     if marks > 1 or found is None:
-        return _read_file(path, folder)
+        return _read_file(path)
     from sm120kit.diagnosis.needs import NEEDS, only_with
 
     check_id, need = found[1].decode(), found[2].decode()
     if need not in NEEDS:
-        return _read_file(path, folder)
-    return [Check(check_id, only_with(need, lambda: _only_check(path, folder).run), path=path)]
+        return _read_file(path)
+    return [Check(check_id, only_with(need, lambda: _only_check(path).run), path=path)]
 
 
 _NEEDING = pattern(rb'@check\("([a-z0-9.-]+)", needs="([a-z-]+)"\)')
@@ -129,12 +127,12 @@ def _source(path: str) -> bytes:
         os.close(descriptor)
 
 
-def _only_check(path: str, folder: str) -> Check:
-    return next(found for found in _read_file(path, folder) if isinstance(found, Check))
+def _only_check(path: str) -> Check:
+    return next(found for found in _read_file(path) if isinstance(found, Check))
 
 
-def _read_file(path: str, folder: str) -> list[Check | LogFailure]:
-    module = _load(path, folder)
+def _read_file(path: str) -> list[Check | LogFailure]:
+    module = _load(path)
     return [
         replace(value, page=module.__doc__ or "", path=path, signatures=tuple(getattr(module, "SIGNATURES", ())))
         for value in vars(module).values()
@@ -142,11 +140,10 @@ def _read_file(path: str, folder: str) -> list[Check | LogFailure]:
     ]
 
 
-def _load(path: str, folder: str) -> ModuleType:
+def _load(path: str) -> ModuleType:
     if not os.path.isfile(path):
         raise Sm120kitError(f"check file {path} does not load: it is no regular file", hint=_MEND)
-    stem = os.path.relpath(path, folder).removesuffix(".py").replace(os.sep, "_")
-    name = f"sm120kit._checks.{stem}_{zlib.crc32(os.fsencode(folder)):08x}"
+    name = f"sm120kit._checks.{os.fsencode(path).hex()}"
     loader = SourceFileLoader(name, path)
     module = ModuleType(name)
     module.__file__ = path
@@ -157,6 +154,8 @@ def _load(path: str, folder: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit too: a check file must not end the program that reads it
+        import traceback
+
         last = traceback.extract_tb(error.__traceback__)[-1]
         raise Sm120kitError(
             f"check file {path} does not load: {type(error).__name__}: {error} ({last.filename}:{last.lineno})",

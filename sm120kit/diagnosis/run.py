@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterable
 
 from msgspec import convert, to_builtins
@@ -35,6 +34,8 @@ def run_check(check: Check, case: Case) -> CheckResult:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit too: a check must not end the program that runs it
+        import traceback
+
         return CheckResult(
             check.id,
             Outcome.CRASHED,

@@ -74,9 +74,8 @@ def _take(options: TargetOptions, mountinfo: str, slow: tuple[Mount, ...], reade
     resolved = resolve_target(options, Files(options.root, slow, reader))
     context = resolved.context
     loader = Loader.of(context)
+    # Side by side goes what waits for a program. Threads that read files would only wrestle for the interpreter.
     driver = _Task(lambda: read_driver(context, loader, ask=options.ask_driver))
-    host = _Task(lambda: read_host(context, loader, mountinfo, slow))
-    compilers = _Task(lambda: read_host_compilers(context))
     distributions = Distributions.read(context.files, context.site_packages)
     torch = read_torch_build(context)
     found = find_consumers(context, distributions, torch)
@@ -85,13 +84,14 @@ def _take(options: TargetOptions, mountinfo: str, slow: tuple[Mount, ...], reade
     toolkits = read_toolkits(context, records, {**_homes_behind(view), **homes_of(context, found)})
     consumers = match_consumers(context, found, toolkits)
     folders = cache(lambda: library_dirs(context.files, context.site_packages))
+    compilers = _Task(lambda: read_host_compilers(context))
     probes = ask_linkers(context, consumers, toolkits)
     return Snapshot(
         schema=SCHEMA,
         tool_version=__version__,
         taken_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         target=context.target,
-        host=host.result(),
+        host=read_host(context, loader, mountinfo, slow),
         driver=driver.result(),
         interpreter=resolved.interpreter,
         distributions=distributions.fact,

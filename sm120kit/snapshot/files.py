@@ -132,7 +132,7 @@ class Files:
         follow_last: bool = True,
         ranges: Sequence[tuple[int, int]] = (),
     ) -> T:
-        if "\0" in path or _UNPAIRED.search(path):
+        if "\0" in path or (not path.isascii() and _UNPAIRED.search(path)):
             raise OSError(errno.EINVAL, "no file can have such a name", repr(path))
         try:
             resolved_before = self.root or self._slow

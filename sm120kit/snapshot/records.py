@@ -19,7 +19,6 @@ from sm120kit.snapshot.types import Distribution
 
 _RECORD_LIMIT = 16 << 20
 _HASH_AND_SIZE = pattern(rb"[^,]*,([0-9]{0,18})")
-_ROW = pattern(rb"^([^,\r\n]+),?([^\r\n]*)", re.MULTILINE)
 
 
 class Distributions(msgspec.Struct, frozen=True):
@@ -212,7 +211,10 @@ class _Record:
         if b'"' in text:
             rows = dict(_quoted_rows(text))
         else:
-            rows = dict(_ROW.findall(text))
+            rows = {}
+            for row in text.splitlines():
+                path, _, rest = row.partition(b",")
+                rows[path] = rest
         if self._stem:
             return {path[len(self._stem) :]: rest for path, rest in rows.items() if path.startswith(self._stem)}
         if b"../" in text or b"\n/" in text or text.startswith(b"/") or b'"' in text:

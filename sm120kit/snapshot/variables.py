@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sm120kit.patterns import pattern
-from sm120kit.redaction import redacted
+from sm120kit.redaction import redacted_paths
 
 KEPT = frozenset(
     {
@@ -25,7 +25,7 @@ _SECRET_NAME = pattern("KEY|TOKEN|SECRET|PASS|PWD|AUTH|CRED|COOKIE|SIGN|PRIVATE|
 
 def kept_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Those that matter, by allow-list, sorted; logins in URLs and whatever looks like a token replaced."""
-    return {name: redacted(environment[name]) for name in sorted(environment) if _is_kept(name)}
+    return {name: redacted_paths(environment[name]) for name in sorted(environment) if _is_kept(name)}
 
 
 def _is_kept(name: str) -> bool:

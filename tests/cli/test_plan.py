@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from collections.abc import Iterator
@@ -173,6 +174,10 @@ def test_a_log_without_a_word_of_memory(sm120kit: Command, tmp_path: Path, qwen:
     assert "holds no line of SGLang's start-up that speaks of memory" in answer.err
     answer = sm120kit("plan", qwen, "--sglang", "0.5.12", "--check", str(tmp_path / "missing.log"))
     assert answer.code == 4
+    log.write_bytes(gzip.compress(OLD.encode())[:-20])
+    answer = sm120kit("plan", qwen, "--sglang", "0.5.12", "--check", str(log))
+    assert (answer.code, answer.out) == (4, "")
+    assert "cut off or damaged" in answer.err
 
 
 @pytest.fixture

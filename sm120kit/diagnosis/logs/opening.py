@@ -52,6 +52,8 @@ def open_log(path: str) -> Iterator[BinaryIO]:
             yield _as_text(raw, name)
         except OSError as error:
             raise _unreadable(f"{name} cannot be read: {_reason(error)}") from error
+        except (EOFError, zlib.error) as error:
+            raise _unreadable(f"{name} is a compressed file that is cut off or damaged") from error
 
 
 def _refuse_endless(path: str) -> None:
