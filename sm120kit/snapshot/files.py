@@ -45,6 +45,7 @@ class Files:
         self.root = os.path.realpath(root) if root else ""
         self._slow = tuple(mount.path for mount in slow) if slow_reader else ()
         self._slow_reader = slow_reader
+        self._real_folders: dict[str, str] = {}
 
     def read(self, path: str, limit: int = READ_LIMIT) -> bytes:
         """The first ``limit`` bytes of a regular file; anything else (device, pipe, socket) is refused."""
@@ -81,8 +82,18 @@ class Files:
     def real(self, path: str) -> str:
         """The path with every symbolic link resolved, as the target would write it."""
         resolved_before = self.root or self._slow
-        resolve = (lambda real: real) if resolved_before else _resolved_by_system
+        resolve = (lambda real: real) if resolved_before else self._resolved
         return self._inside(self._do("real_host", path, resolve))
+
+    def _resolved(self, path: str) -> str:
+        """As the system resolves it. Folders are remembered: a hundred paths of a toolkit lie in a dozen of them."""
+        folder, _, name = path.rpartition("/")
+        if not folder or name in ("", ".", ".."):
+            return os.path.realpath(path, strict=True)
+        if folder not in self._real_folders:
+            self._real_folders[folder] = os.path.realpath(folder, strict=True)
+        there = f"{self._real_folders[folder].rstrip('/')}/{name}"
+        return os.path.realpath(there, strict=True) if stat.S_ISLNK(os.lstat(there).st_mode) else there
 
     def link(self, path: str) -> str:
         """What a symbolic link says, unresolved."""
@@ -150,7 +161,7 @@ class Files:
 
     def real_host(self, path: str) -> str:
         """The resolved path as this process sees it."""
-        return self._resolve(path) if self.root else _resolved_by_system(path)
+        return self._resolve(path) if self.root else self._resolved(path)
 
     def _resolve(self, path: str, *, follow_last: bool = True) -> str:
         """Resolve every link inside the root, one component after the other, never past it."""
@@ -194,10 +205,6 @@ class _OnSlowMount(Exception):  # noqa: N818 - a turn in the road, not an error
     def __init__(self, mount: str) -> None:
         super().__init__(mount)
         self.mount = mount
-
-
-def _resolved_by_system(path: str) -> str:
-    return os.path.realpath(path, strict=True)
 
 
 def _read_regular(path: str, limit: int) -> bytes:

@@ -68,7 +68,8 @@ class Distributions(msgspec.Struct, frozen=True):
 
 def normalised(name: str) -> str:
     """A distribution's name as PEP 503 writes it: ``nvidia_cuda.nvcc`` is ``nvidia-cuda-nvcc``."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+    plain = name.lower().replace("_", "-").replace(".", "-")
+    return plain if "--" not in plain else re.sub("-+", "-", plain)
 
 
 def requires(files: Files, distribution: Distribution) -> tuple[str, ...]:
