@@ -1,0 +1,50 @@
+"""Follows docs/adding-a-check.md to the letter."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs/adding-a-check.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """The code blocks of that language, in order."""
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+
+
+def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """One command line of the page, with the interpreter that runs the tests."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = shlex.split(line)
+    while "=" in words[0]:
+        name, _, value = words.pop(0).partition("=")
+        environment[name] = value
+    program = [sys.executable, "-m", "sm120kit"] if words[0] == "sm120kit" else [sys.executable]
+    return subprocess.run(
+        [*program, *words[1:]], cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_the_page_is_followed(tmp_path: Path) -> None:
+    (file,) = blocks("python")
+    named = re.search(r"as `(mine/\w+\.py)`", PAGE)
+    assert named
+    (tmp_path / "mine").mkdir()
+    (tmp_path / named[1]).write_text(file)
+    listed, explained, diagnosed = (run(line, tmp_path) for line in blocks("sh")[0].splitlines())
+    assert (listed.returncode, "mine.too-many-jobs" in listed.stdout) == (0, True)
+    assert (explained.returncode, "## Remedy" in explained.stdout) == (0, True)
+    assert "MAX_JOBS is 100000" in diagnosed.stdout
+    assert diagnosed.returncode == 0, diagnosed.stderr
+
+
+def test_the_pages_of_all_checks_are_current() -> None:
+    (line,) = blocks("sh")[1].splitlines()
+    done = run(f"{line} --check", ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
