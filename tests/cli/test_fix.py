@@ -27,6 +27,7 @@ from tests.cli.conftest import Answer, Command
 from tests.kills import count_writes, killed_at
 from tests.pictures import Picture, picture
 from tests.programs import give_up, require_program
+from tests.stray_writes import no_stray_writes
 from tests.tiny_toolkit import Tiny, make_tiny_toolkit
 
 
@@ -78,6 +79,12 @@ class Fix:
 @pytest.fixture
 def fix(sm120kit: Command, tiny: Tiny, tmp_path: Path) -> Fix:
     return Fix(sm120kit, tiny, tmp_path / "data")
+
+
+@pytest.fixture(autouse=True)
+def _no_stray_writes() -> Iterator[None]:
+    with no_stray_writes():
+        yield
 
 
 EMPTY = {"targets", "toolkits"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,11 +21,18 @@ from sm120kit.repair.types import (
     SwitchLink,
     WriteFile,
 )
+from tests.stray_writes import no_stray_writes
 
 
 @pytest.fixture(autouse=True)
 def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
+
+
+@pytest.fixture(autouse=True)
+def _no_stray_writes() -> Iterator[None]:
+    with no_stray_writes():
+        yield
 
 
 @pytest.fixture

@@ -213,3 +213,9 @@ def test_a_damaged_record_is_named(data_dir: DataDir, workshop: Path, make_plan:
     (Path(entry.folder) / "record.json").write_bytes(b'{"schema": "sm120kit.record/1"')
     with pytest.raises(Sm120kitError, match=r"journal record .*0001 cannot be read"):
         entries(data_dir)
+
+
+def test_a_stray_write_would_be_seen() -> None:
+    with pytest.raises(AssertionError, match="outside the temporary folder"):
+        os.mkdir("/sm120kit-stray")
+    assert not os.path.lexists("/sm120kit-stray")
