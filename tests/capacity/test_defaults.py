@@ -9,7 +9,8 @@ from sm120kit.capacity.formulas import choose_formula
 from sm120kit.capacity.machine import machine_of_names
 from sm120kit.capacity.plan import Order, make_plan
 from sm120kit.diagnosis.case import NamedGpu
-from tests.planning import DEEPSEEK_V3, GIB, QWEN3_32B, QWEN36_27B, geometry, server, settings
+from tests.models import DEEPSEEK_V3, QWEN3_32B
+from tests.planning import GIB, QWEN36_27B, geometry, server, settings
 
 
 def _defaults(version: str, mib: int, *arguments: str, config: dict[str, object] = QWEN3_32B) -> Defaults:

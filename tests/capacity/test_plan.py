@@ -15,7 +15,8 @@ from sm120kit.diagnosis.case import NamedGpu
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.facts import Unknown
 from tests.builders import driver, gpu, no_driver, snapshot
-from tests.planning import DRAFTING, GIB, OLD_STRATEGY, QWEN3_32B, QWEN3_NEXT_80B, QWEN36_27B, server
+from tests.models import QWEN3_32B, QWEN3_NEXT_80B
+from tests.planning import DRAFTING, GIB, OLD_STRATEGY, QWEN36_27B, server
 
 B200 = NamedGpu("b200", "10.0", 7, 183359 << 20)
 RTX_PRO_6000 = NamedGpu("rtx-pro-6000", "12.0", 8, 97887 << 20)

@@ -12,7 +12,8 @@ from sm120kit.capacity.formulas import formulas
 from sm120kit.capacity.plan import curve
 from sm120kit.capacity.pools import Asked, size_pools
 from sm120kit.capacity.predict import Server, predict
-from tests.planning import DRAFTING, GIB, GPT_OSS_20B, QWEN3_32B, QWEN36_27B, server
+from tests.models import QWEN3_32B
+from tests.planning import DRAFTING, GIB, GPT_OSS_20B, QWEN36_27B, server
 
 FORMULAS = formulas()
 

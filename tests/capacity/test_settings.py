@@ -10,16 +10,8 @@ from sm120kit.capacity.formulas import choose_formula
 from sm120kit.capacity.settings import resolve_settings
 from sm120kit.engines.sglang import read_launch_line
 from sm120kit.errors import Sm120kitError
-from tests.planning import (
-    DRAFTING,
-    NEW_STRATEGY,
-    OLD_STRATEGY,
-    QWEN3_32B,
-    QWEN3_NEXT_80B,
-    QWEN36_27B,
-    geometry,
-    settings,
-)
+from tests.models import QWEN3_32B, QWEN3_NEXT_80B
+from tests.planning import DRAFTING, NEW_STRATEGY, OLD_STRATEGY, QWEN36_27B, geometry, settings
 
 
 def test_nothing_given() -> None:

@@ -13,17 +13,8 @@ from sm120kit.capacity.memory import slots_per_request as slots
 from sm120kit.capacity.predict import predict
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.model_facts import parse_model_config
-from tests.planning import (
-    DEEPSEEK_V3,
-    GIB,
-    GPT_OSS_20B,
-    LLAMA2_7B,
-    QWEN3_32B,
-    QWEN3_NEXT_80B,
-    QWEN36_27B,
-    geometry,
-    server,
-)
+from tests.models import DEEPSEEK_V3, QWEN3_32B, QWEN3_NEXT_80B
+from tests.planning import GIB, GPT_OSS_20B, LLAMA2_7B, QWEN36_27B, geometry, server
 
 
 def test_dense_llama2_7b() -> None:

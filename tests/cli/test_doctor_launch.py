@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import distribution, known, snapshot
 from tests.cli.conftest import Answer, Command, Saved
-from tests.servers import QWEN3_NEXT
+from tests.models import QWEN3_NEXT_80B
 
 STACK = snapshot(
     distributions=known(
@@ -50,7 +50,7 @@ def test_a_whole_command_for_another_version_and_gpu(sm120kit: Command, saved: S
 
 
 def test_a_model_from_its_folder(sm120kit: Command, saved: Saved, tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(json.dumps(QWEN3_NEXT))
+    (tmp_path / "config.json").write_text(json.dumps(QWEN3_NEXT_80B))
     arguments = ("doctor", "--snapshot", saved(STACK), "--sglang", "0.5.23", "--json")
     named = sm120kit(*arguments, "--model", str(tmp_path), "--", "--attention-backend", "fa4")
     assert set(errors(named)) >= {"attention.hybrid-backend-refused"}
@@ -73,7 +73,7 @@ def test_a_healthy_line_is_silent(sm120kit: Command, saved: Saved) -> None:
 
 
 def test_what_was_asked_for_is_shown(sm120kit: Command, saved: Saved, tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text(json.dumps(QWEN3_NEXT))
+    (tmp_path / "config.json").write_text(json.dumps(QWEN3_NEXT_80B))
     path = saved(STACK)
     answer = sm120kit("doctor", "--snapshot", path, "-v", "--model", str(tmp_path), "--", "--tp", "2", "--port", "81")
     shown = " ".join(answer.out.split())

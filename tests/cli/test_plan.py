@@ -17,7 +17,8 @@ from tests.builders import distribution, driver, gpu, known, no_driver, snapshot
 from tests.cli.conftest import Command, Saved
 from tests.engines.test_endpoints import INFO_0_5_12
 from tests.engines.test_startup_log import OLD
-from tests.planning import DRAFTING, OLD_STRATEGY, QWEN3_32B, QWEN36_27B, write_config, write_safetensors
+from tests.models import QWEN3_32B
+from tests.planning import DRAFTING, OLD_STRATEGY, QWEN36_27B, write_config, write_safetensors
 
 B200 = ("--gpu", "b200x7", "--free-gib", "177.5", "--weights-gib", "51", "--sglang", "0.5.11")
 STORY = (OLD_STRATEGY, "extra_buffer", "--mem-fraction-static", "0.84", *DRAFTING, "--max-running-requests", "128")

@@ -22,7 +22,8 @@ from sm120kit.diagnosis.tables import read_table
 from sm120kit.diagnosis.versions import version_key
 from sm120kit.engines.sglang import flag_table, read_launch_line, versions
 from tests.builders import snapshot
-from tests.servers import DEEPSEEK_V3, GPT_OSS, QWEN3_32B, QWEN3_NEXT, model
+from tests.models import DEEPSEEK_V3, QWEN3_32B, QWEN3_NEXT_80B
+from tests.servers import GPT_OSS, model
 
 CAPABILITIES = ("8.0", "8.9", "9.0", "10.0", "10.3", "11.0", "12.0", "12.1")
 MODELS = ("mha", "mla", "sinks")
@@ -151,8 +152,8 @@ def test_bounds_are_versions_that_were_read(row: BackendRow) -> None:
         ("0.5.12", "10.0", DEEPSEEK_V3, "", None),
         ("0.5.23", "12.0", GPT_OSS, "", "triton"),
         ("0.5.23", "10.0", GPT_OSS, "", "trtllm_mha"),
-        ("0.5.23", "12.0", QWEN3_NEXT, "", "flashinfer"),
-        ("0.5.23", "10.0", QWEN3_NEXT, "", None),
+        ("0.5.23", "12.0", QWEN3_NEXT_80B, "", "flashinfer"),
+        ("0.5.23", "10.0", QWEN3_NEXT_80B, "", None),
         ("0.5.23", "12.0", QWEN3_32B, "--enable-deterministic-inference", None),
     ],
 )

@@ -22,7 +22,8 @@ from sm120kit.capacity.memory import bytes_per_state
 from sm120kit.capacity.predict import Server, predict
 from sm120kit.capacity.settings import Settings
 from tests.engine.venvs import VERSIONS, interpreter
-from tests.planning import GIB, QWEN3_NEXT_80B, QWEN36_27B, geometry
+from tests.models import QWEN3_NEXT_80B
+from tests.planning import GIB, QWEN36_27B, geometry
 
 pytestmark = pytest.mark.engine
 

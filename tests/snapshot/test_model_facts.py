@@ -14,7 +14,8 @@ from sm120kit.snapshot.facts import Known, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.model_dir import read_model
 from sm120kit.snapshot.model_facts import ModelConfigError, ModelFacts, parse_model_config
-from tests.servers import DEEPSEEK_V3, FP8_EXPERTS, GPT_OSS, NVFP4_EXPERTS, QWEN3_32B, QWEN3_NEXT, QWEN35_VL
+from tests.models import DEEPSEEK_V3, QWEN3_32B, QWEN3_NEXT_80B
+from tests.servers import FP8_EXPERTS, GPT_OSS, NVFP4_EXPERTS, QWEN35_VL
 
 
 def parse(config: dict[str, Any], **changes: Any) -> ModelFacts:
@@ -42,7 +43,7 @@ def test_mla() -> None:
 
 
 def test_hybrid_by_interval() -> None:
-    found = parse(QWEN3_NEXT)
+    found = parse(QWEN3_NEXT_80B)
     assert found.hybrid_gdn
     assert found.linear
     assert (found.linear.layers, found.attention_layers) == (36, 12)
@@ -131,7 +132,7 @@ JUNK = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=6,
 )
-KEYS = sorted({*QWEN3_NEXT, *DEEPSEEK_V3, *GPT_OSS, *QWEN35_VL, "layers_block_type", "hybrid_override_pattern"})
+KEYS = sorted({*QWEN3_NEXT_80B, *DEEPSEEK_V3, *GPT_OSS, *QWEN35_VL, "layers_block_type", "hybrid_override_pattern"})
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), JUNK))

@@ -3,7 +3,8 @@
 from sm120kit.snapshot.facts import Unknown
 from tests.builders import distribution, driver, known, snapshot
 from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable, unknown
-from tests.servers import DEEPSEEK_V3, GPT_OSS, NO_CONFIG, QWEN3_32B, QWEN35_VL, asked
+from tests.models import DEEPSEEK_V3, QWEN3_32B
+from tests.servers import GPT_OSS, NO_CONFIG, QWEN35_VL, asked
 
 CHECK = "attention.backend-unsupported"
 

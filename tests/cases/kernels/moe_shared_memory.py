@@ -2,7 +2,8 @@
 
 from tests.builders import snapshot
 from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable, unknown
-from tests.servers import DEEPSEEK_V3, FP8_EXPERTS, NO_CONFIG, NVFP4_EXPERTS, QWEN3_32B, QWEN3_NEXT, asked
+from tests.models import DEEPSEEK_V3, QWEN3_32B, QWEN3_NEXT_80B
+from tests.servers import FP8_EXPERTS, NO_CONFIG, NVFP4_EXPERTS, asked
 
 CHECK = "kernels.moe-shared-memory"
 GLM_SHAPE = {"num_experts": 160, "n_shared_experts": 1, "moe_intermediate_size": 1536}
@@ -22,7 +23,7 @@ CASES = [
     ),
     healthy("0.5.14 asks the GPU", snapshot(), request=asked(sglang="0.5.14", of=FP8_EXPERTS)),
     healthy("experts in blocks of 128 x 128", snapshot(), request=asked(sglang="0.5.12", of=DEEPSEEK_V3)),
-    look_alike("experts in 16 bits", snapshot(), request=asked(sglang="0.5.12", of=QWEN3_NEXT)),
+    look_alike("experts in 16 bits", snapshot(), request=asked(sglang="0.5.12", of=QWEN3_NEXT_80B)),
     look_alike("experts in NVFP4", snapshot(), request=asked(sglang="0.5.12", of=NVFP4_EXPERTS)),
     look_alike("a GPU with enough", snapshot(), request=asked(sglang="0.5.12", gpu="10.0", of=FP8_EXPERTS)),
     look_alike("another MoE kernel", snapshot(),

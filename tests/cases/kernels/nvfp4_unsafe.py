@@ -2,7 +2,8 @@
 
 from tests.builders import snapshot
 from tests.cases.harness import a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
-from tests.servers import FP8_EXPERTS, NVFP4_EXPERTS, QWEN3_32B, asked
+from tests.models import QWEN3_32B
+from tests.servers import FP8_EXPERTS, NVFP4_EXPERTS, asked
 
 CHECK = "kernels.nvfp4-unsafe"
 DENSE = {**QWEN3_32B, "quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}}

@@ -2,7 +2,8 @@
 
 from tests.builders import snapshot
 from tests.cases.harness import a_note, a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
-from tests.servers import QWEN3_32B, asked
+from tests.models import QWEN3_32B
+from tests.servers import asked
 
 CHECK = "sglang.argument-renamed"
 

@@ -6,7 +6,8 @@ from sm120kit.snapshot.facts import Unknown
 from sm120kit.snapshot.types import Snapshot
 from tests.builders import distribution, driver, known, snapshot, torch_build
 from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable, unknown
-from tests.servers import DEEPSEEK_V3, asked
+from tests.models import DEEPSEEK_V3
+from tests.servers import asked
 
 CHECK = "sglang.start-assert"
 

@@ -4,7 +4,8 @@ from sm120kit.diagnosis.case import Request
 from sm120kit.snapshot.facts import Unknown
 from tests.builders import driver, gpu, host_without_gpu, no_driver, packages, snapshot
 from tests.cases.harness import a_note, a_warning, broken, healthy, look_alike, unknown
-from tests.servers import QWEN3_32B, QWEN35_VL, model
+from tests.models import QWEN3_32B
+from tests.servers import QWEN35_VL, model
 
 CHECK = "wheels.known-bad"
 
