@@ -1,0 +1,1 @@
+"""What would fail after minutes of loading, said before anything starts."""

@@ -1,0 +1,1 @@
+"""Processes of a fleet: started, told apart from all others, and ended with everything that they started."""

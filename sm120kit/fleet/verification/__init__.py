@@ -1,0 +1,1 @@
+"""The verification: a ladder of named verdicts, each with its evidence."""
