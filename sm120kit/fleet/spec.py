@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import msgspec
+
 from sm120kit.fleet.types import Level, Struct
 
 Thinking = Literal["on", "off", "auto"]
@@ -103,7 +105,7 @@ class FleetSpec(Struct, frozen=True):
     reasoning_parser: str = ""
     requested: int | None = None
     """``--max-running-requests``."""
-    environment: dict[str, str] = {}
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
     """Variables that ``sm120kit env`` gives for this target; merged over those of the caller."""
     unset: tuple[str, ...] = ()
     """Variables that a healthy run must not have."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from sm120kit.fleet.process.identity import alive, identify
@@ -35,8 +36,6 @@ def children(pid: int) -> tuple[int, ...]:
     except OSError:
         return ()
     for task in tasks:
-        try:
+        with suppress(OSError):
             found += [int(each) for each in (task / "children").read_text("ascii").split()]
-        except OSError:
-            continue
     return tuple(found)
