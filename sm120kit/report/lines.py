@@ -44,6 +44,14 @@ class Lines:
         """One line that is not wrapped: something to copy."""
         self._text.append(" " * indent).append(visible(text), style).append("\n")
 
+    def pieces(self, pieces: Iterable[tuple[str, str]]) -> None:
+        """One line made of texts, each with its style; they are escaped by the caller."""
+        line = Text()
+        for text, style in pieces:
+            line.append(text, style)
+        line.rstrip()
+        self._text.append_text(line).append("\n")
+
     def command(self, text: str, indent: int = 0) -> None:
         """A shell command on one line, to copy."""
         self.raw(copyable(text, self.encoding), indent, "cyan")
