@@ -11,7 +11,7 @@ from sm120kit.diagnosis.capacity import CapacityPrediction, CardSize
 from sm120kit.diagnosis.case import Request
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
-from sm120kit.snapshot.files import Files
+from sm120kit.snapshot.target_files import open_files
 from sm120kit.snapshot.types import Snapshot
 
 
@@ -25,7 +25,7 @@ def predict_for_case(request: Request, snapshot: Snapshot) -> Fact[CapacityPredi
     try:
         machine = machine_of_names(request.gpus, None) if request.gpus else machine_of_snapshot(snapshot, None)
         named = Named(model.value.path, line, machine)
-        order = make_order(named, Files(snapshot.target.root))
+        order = make_order(named, open_files(snapshot.target.root, archive=bool(snapshot.target.image)))
     except Sm120kitError as error:
         return Unknown(error.message)
     plan = make_plan(order, points=1)

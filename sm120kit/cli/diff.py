@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date
 
 import click
@@ -83,17 +84,20 @@ def command(*, before: str, after: str, target: Asked, suppressions: str, as_jso
 
 def _as_it_is_now(old: Snapshot, asked: Asked) -> Snapshot:
     """A snapshot of the target that ``old`` was taken of, where it is here; else of the one found without options."""
-    from sm120kit.snapshot.files import Files
+    from sm120kit.snapshot.target_files import open_files
 
     was = old.target
-    files = Files(was.root)
+    if was.image and not os.path.isfile(was.root):
+        return asked.read()
+    files = open_files(was.root, archive=bool(was.image))
     if not (files.is_dir("/") if was.kind == "root" else files.exists(was.path)):
         return asked.read()
     options = replace(
         asked.options,
         python=was.path if was.kind == "interpreter" else "",
         site_packages=was.path if was.kind == "site-packages" else "",
-        root=was.root,
+        root="" if was.image else was.root,
+        image_archive=was.root if was.image else "",
         cuda_home=was.cuda_home if files.is_dir(was.cuda_home) else "",
         system_toolkits=was.system_toolkits,
     )

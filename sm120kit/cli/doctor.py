@@ -97,9 +97,9 @@ def command(
     lived_with = suppressions_in(suppressions)
     catalogue = read_catalogue(checks_dirs, failures=proving)
     chosen = select(catalogue.checks, only, skip)
-    if proving and (target.snapshot or target.options.root):
+    if proving and (target.snapshot or target.options.of_image):
         raise Sm120kitError(
-            "--prove runs the target's compiler, and a snapshot or an unpacked image has none that can be run",
+            "--prove runs the target's compiler, and a snapshot or an image has none that can be run",
             hint="Leave --prove out, or run it on the machine itself",
         )
     if data_dir:

@@ -64,10 +64,10 @@ def with_launch(
         request = replace(request, launch=read_launch_line(arguments, version, source))
     path = model or (request.launch.model_path if request.launch else "")
     if model or path.startswith("/"):
-        from sm120kit.snapshot.files import Files
         from sm120kit.snapshot.model_dir import read_model
+        from sm120kit.snapshot.target_files import open_files
 
-        fact = read_model(Files(snapshot.target.root), path)
+        fact = read_model(open_files(snapshot.target.root, archive=bool(snapshot.target.image)), path)
         if model or isinstance(fact, Known):  # a launch line may name a folder of another machine
             request = replace(request, model=fact)
     return request

@@ -78,11 +78,12 @@ def command(
     """
     from sm120kit.capacity.inputs import Named, known_model, make_order
     from sm120kit.capacity.plan import make_plan
-    from sm120kit.snapshot.files import Files
+    from sm120kit.snapshot.target_files import open_files
 
     model, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else ("", tuple(words))
     request = target.request()
-    files = Files(target.options.root)
+    options = target.options
+    files = open_files(options.image_archive or options.root, archive=bool(options.image_archive))
     if not model and not arguments and not check:
         raise _no_model()
     if model or _typed_model(arguments):

@@ -37,10 +37,11 @@ def command(*, target: Asked, data_dir: str, arguments: Sequence[str]) -> int:
 
     They are brought into the environment that you stand in, as by sourcing what `sm120kit env` prints.
     """
-    if target.options.root:
+    if target.options.of_image:
+        option = "--root" if target.options.root else "--image-archive"
         raise Sm120kitError(
-            "--root does not go with this command: nothing is executed inside an unpacked image",
-            hint="Write the variables down for it: sm120kit env --root DIR --shell docker",
+            f"{option} does not go with this command: nothing is executed inside an image",
+            hint=f"Write the variables down for it: sm120kit env {option} … --shell docker",
         )
     environment = applied(environment_of(target, data_dir), os.environ)
     sys.stdout.flush()

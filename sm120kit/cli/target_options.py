@@ -18,7 +18,17 @@ from sm120kit.text import visible
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_LIVE_OPTIONS = ("python", "site_packages", "cuda_home", "root", "env_file", "pid", "no_system_toolkits", "deep")
+_LIVE_OPTIONS = (
+    "python",
+    "site_packages",
+    "cuda_home",
+    "root",
+    "image_archive",
+    "env_file",
+    "pid",
+    "no_system_toolkits",
+    "deep",
+)
 """Parameters that tell how to read a target, and mean nothing for a snapshot that was read already."""
 
 
@@ -73,6 +83,7 @@ _OPTIONS = (
     text_option("--python", metavar="PATH", help="Examine the environment of this interpreter."),
     text_option("--site-packages", metavar="DIR", help="Examine these packages; no interpreter needed."),
     text_option("--root", metavar="DIR", help="Examine an unpacked image; nothing in it is executed."),
+    text_option("--image-archive", metavar="FILE", help="Examine the image in this archive, without unpacking it."),
     text_option("--cuda-home", metavar="DIR", help="Judge this toolkit, in place of CUDA_HOME."),
     click.option("--no-system-toolkits", is_flag=True, help="Leave out toolkits outside the target."),
     text_option("--env-file", metavar="FILE", help="Variables: KEY=VALUE lines, or /proc/PID/environ."),
@@ -136,6 +147,7 @@ def _asked(parameters: dict[str, Any], *, takes_snapshot: bool) -> Asked:
         cuda_home=live["cuda_home"],
         system_toolkits=not live["no_system_toolkits"],
         root=live["root"],
+        image_archive=live["image_archive"],
         env_file=live["env_file"],
         pid=live["pid"] or 0,
         ask_driver=not gpu,

@@ -87,9 +87,10 @@ def open_workbench(asked: Asked, data_dir: str) -> Workbench:
     Raises:
         Sm120kitError: the target cannot be examined, or is one in which nothing can be executed.
     """
-    if asked.options.root:
+    if asked.options.of_image:
+        option = "--root" if asked.options.root else "--image-archive"
         raise Sm120kitError(
-            "--root does not go with this command: nothing is executed inside an unpacked image",
+            f"{option} does not go with this command: nothing is executed inside an image",
             hint="Run it inside the image, with --data-dir for a folder that stays in it",
             exit_code=USAGE,
         )
@@ -105,7 +106,7 @@ def process_environment(options: TargetOptions) -> dict[str, str]:
     """All variables of the target's own processes."""
     from sm120kit.snapshot.environment import read_environment
 
-    environment, _ = read_environment(options.env_file, options.pid, options.root)
+    environment, _ = read_environment(options.env_file, options.pid)
     return environment
 
 

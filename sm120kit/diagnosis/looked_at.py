@@ -48,7 +48,8 @@ def _target(snapshot: Snapshot) -> FactGroup:
     target = snapshot.target
     rows = [Fact(target.kind, target.path, target.why)]
     if target.root:
-        rows.append(Fact("root", target.root, "nothing in it was executed"))
+        what = "image archive" if target.image else "root"
+        rows.append(Fact(what, target.root, "nothing in it was executed"))
     if target.cuda_home:
         rows.append(Fact("CUDA home", target.cuda_home, "--cuda-home"))
     if not target.system_toolkits:

@@ -37,7 +37,8 @@ from sm120kit.snapshot.variables import kept_variables
 from sm120kit.snapshot.wheel_libraries import library_dirs, read_shadows, read_shared_files
 from sm120kit.version import __version__
 
-if TYPE_CHECKING:  # most machines have no such mount, and never load what reads them
+if TYPE_CHECKING:  # most targets are no archive and on no such mount, and never load what reads them
+    from sm120kit.snapshot.image.open import Image
     from sm120kit.snapshot.slow_reader import KillableReader
 
 TIME_LIMIT_S = 60.0
@@ -55,9 +56,11 @@ def take_snapshot(options: TargetOptions, *, limit_s: float = TIME_LIMIT_S) -> S
     """
     mountinfo = _mountinfo()
     slow = slow_mounts(mountinfo)
-    reader = _slow_reader(options.root) if slow else None
+    image = _open_image(options.image_archive) if options.image_archive else None
+    reader = _slow_reader(options.root) if slow and not image else None
     try:
-        return _Task(lambda: _take(options, mountinfo, slow, reader)).result(limit_s)
+        files = image.files if image else Files(options.root, slow, reader)
+        return _Task(lambda: _take(options, mountinfo, slow, files, image)).result(limit_s)
     except TimeoutError as error:
         raise Sm120kitError(
             f"the target was not read within {limit_s:g} s: a disk or a program does not answer",
@@ -70,8 +73,10 @@ def take_snapshot(options: TargetOptions, *, limit_s: float = TIME_LIMIT_S) -> S
             reader.close()
 
 
-def _take(options: TargetOptions, mountinfo: str, slow: tuple[Mount, ...], reader: KillableReader | None) -> Snapshot:
-    resolved = resolve_target(options, Files(options.root, slow, reader))
+def _take(
+    options: TargetOptions, mountinfo: str, slow: tuple[Mount, ...], files: Files, image: Image | None
+) -> Snapshot:
+    resolved = resolve_target(options, files, image)
     context = resolved.context
     loader = Loader.of(context)
     # Side by side goes what waits for a program. Threads that read files would only wrestle for the interpreter.
@@ -162,6 +167,12 @@ def _slow_reader(root: str) -> KillableReader:
     from sm120kit.snapshot.slow_reader import KillableReader
 
     return KillableReader(root)
+
+
+def _open_image(archive: str) -> Image:
+    from sm120kit.snapshot.image.open import open_image
+
+    return open_image(os.path.abspath(archive))
 
 
 def _mountinfo() -> str:

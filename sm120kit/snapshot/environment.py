@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
 from sm120kit.patterns import pattern
@@ -15,17 +16,26 @@ _ESCAPED = pattern(r'\\(["\\$`])')
 _COMMENT = pattern(r"\s+#.*")
 
 
-def read_environment(env_file: str, pid: int, root: str) -> tuple[dict[str, str], str]:
+def read_environment(
+    env_file: str, pid: int, *, unpacked: bool = False, of_image: Mapping[str, str] | None = None
+) -> tuple[dict[str, str], str]:
     """The target's variables, and in words where they come from. PATH is always set.
+
+    ``unpacked``: the target is the unpacked root of an image. ``of_image``: what an image's own configuration sets;
+    those of a file come on top, as with ``docker run --env-file``.
 
     Raises:
         Sm120kitError: the file or process named cannot be read.
     """
-    if env_file:
+    if of_image is not None:
+        environment, words = dict(of_image), "the image's own (Env of its configuration)"
+        if env_file:
+            environment, words = {**environment, **_of_file(env_file)}, f"{words}, with --env-file {env_file} on top"
+    elif env_file:
         environment, words = _of_file(env_file), f"--env-file {env_file}"
     elif pid:
         environment, words = _of_process(pid), f"process {pid}"
-    elif root:
+    elif unpacked:
         environment, words = {}, "empty: an unpacked image has no process to take one from"
     else:
         environment, words = dict(os.environ), "this process"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -24,6 +24,9 @@ from sm120kit.snapshot.interpreter import (
 from sm120kit.snapshot.runner import RunFailure
 from sm120kit.snapshot.types import Interpreter, Target
 
+if TYPE_CHECKING:  # only those who examine an archive load what reads it
+    from sm120kit.snapshot.image.open import Image
+
 _ENGINES = ("torch", "sglang")
 
 
@@ -35,6 +38,7 @@ class TargetOptions(msgspec.Struct, frozen=True):
     cuda_home: str = ""
     system_toolkits: bool = True
     root: str = ""
+    image_archive: str = ""
     env_file: str = ""
     pid: int = 0
     ask_driver: bool = True
@@ -43,6 +47,11 @@ class TargetOptions(msgspec.Struct, frozen=True):
     """Scan big binaries (cicc) for their release."""
     data_dir: str = ""
     """Where repairs are kept; empty = by XDG."""
+
+    @property
+    def of_image(self) -> bool:
+        """Whether the target is an image, unpacked or not: nothing in it is executed."""
+        return bool(self.root or self.image_archive)
 
 
 class ResolvedTarget(msgspec.Struct, frozen=True):
@@ -62,6 +71,8 @@ def check_options(options: TargetOptions) -> None:
         ("--python", options.python, "--site-packages", options.site_packages, "each names the target"),
         ("--env-file", options.env_file, "--pid", options.pid, "each names the environment"),
         ("--root", options.root, "--pid", options.pid, "an unpacked image has no running process"),
+        ("--image-archive", options.image_archive, "--pid", options.pid, "an archive has no running process"),
+        ("--root", options.root, "--image-archive", options.image_archive, "each names an image"),
     )
     for first, one, second, other, why in contradictions:
         if one and other:
@@ -70,8 +81,9 @@ def check_options(options: TargetOptions) -> None:
         raise Sm120kitError(f"--pid {options.pid} is not the number of a process", exit_code=USAGE)
 
 
-def resolve_target(options: TargetOptions, files: Files) -> ResolvedTarget:
-    """Find the target, its environment and its Python. ``files`` must be confined to ``--root`` already.
+def resolve_target(options: TargetOptions, files: Files, image: Image | None = None) -> ResolvedTarget:
+    """Find the target, its environment and its Python. ``files`` must be confined to ``--root`` already, or be those of
+    the ``image`` that ``--image-archive`` names.
 
     Raises:
         Sm120kitError: the options contradict each other (2), or what they name cannot be examined (4).
@@ -79,7 +91,9 @@ def resolve_target(options: TargetOptions, files: Files) -> ResolvedTarget:
     check_options(options)
     if options.root and not files.is_dir("/"):
         raise _unreadable(f"--root {options.root} is not a folder", "Name the folder that an image was unpacked into.")
-    environment, words = read_environment(options.env_file, options.pid, options.root)
+    environment, words = read_environment(
+        options.env_file, options.pid, unpacked=bool(options.root), of_image=image.environment if image else None
+    )
     cuda_home = ""
     if options.cuda_home:
         cuda_home = _absolute(options.cuda_home, options)
@@ -90,16 +104,17 @@ def resolve_target(options: TargetOptions, files: Files) -> ResolvedTarget:
         kind="interpreter",
         path="",
         why="",
-        root=options.root and os.path.abspath(options.root),
+        root=os.path.abspath(options.image_archive or options.root) if options.of_image else "",
         cuda_home=cuda_home,
         system_toolkits=options.system_toolkits,
         environment=words,
-        live=not options.root,
+        live=not options.of_image,
+        image=image.name if image else "",
     )
-    context = Context(files, environment, (), not options.root, target, options.deep)
+    context = Context(files, environment, (), not options.of_image, target, options.deep)
     if options.site_packages:
         return _of_site_packages(context, options)
-    if options.root:
+    if options.of_image:
         return _of_root(context, options)
     return _of_interpreter(context, options)
 
@@ -179,18 +194,19 @@ def _of_site_packages(context: Context, options: TargetOptions) -> ResolvedTarge
 
 def _of_root(context: Context, options: TargetOptions) -> ResolvedTarget:
     files, root = context.files, context.target.root
+    named = f"named by --image-archive: {context.target.image}" if context.target.image else "named by --root"
     if options.python:
         python = _absolute(options.python, options)
         if not (files.exists(python) or files.is_link(python)):
             raise _missing("--python", python, options, files, "Give the interpreter's path inside the image.")
         chosen = python_at(files, python)
-        why = f"named by --root, with --python {python}"
+        why = f"{named}, with --python {python}"
         nothing = f"no library folder belongs to {python} in the image"
     else:
         pythons = pythons_in(files, context.environment)
         with_engine = (each for each in pythons if _engines(files, each))
         chosen = next(with_engine, next(iter(pythons), None))
-        why = "named by --root"
+        why = named
         if chosen:
             why += f", with the packages of Python {chosen.version} in {chosen.prefix}"
         if len(pythons) > 1:
@@ -219,8 +235,10 @@ def _resolved(
 
 
 def _absolute(path: str, options: TargetOptions) -> str:
-    """As the target writes it, without ``.`` and ``..``; links stay. Inside ``--root`` every path begins there."""
-    return posixpath.normpath(posixpath.join("/" if options.root else _working_folder(), path)).replace("//", "/", 1)
+    """As the target writes it, without ``.`` and ``..``; links stay. Inside an image every path begins at its root."""
+    return posixpath.normpath(posixpath.join("/" if options.of_image else _working_folder(), path)).replace(
+        "//", "/", 1
+    )
 
 
 def _working_folder() -> str:
@@ -243,5 +261,5 @@ def _missing(option: str, path: str, options: TargetOptions, files: Files, hint:
     if options.root and f"{path}/".startswith(f"{os.path.abspath(options.root)}/"):
         hint = f"Paths are read inside --root: leave out {os.path.abspath(options.root)}."
     what = "is not a folder" if files.exists(path) else "does not exist"
-    inside = f" inside {options.root}" if options.root else ""
+    inside = f" inside {options.image_archive or options.root}" if options.of_image else ""
     return _unreadable(f"{option} {path} {what}{inside}", hint)

@@ -31,6 +31,8 @@ class Target(Struct, frozen=True):
     environment: str = "this process"
     live: bool = True
     """False where nothing could be executed or asked (``--root``): facts come from names and files alone."""
+    image: str = ""
+    """Of an archive that was read as it is (its path is ``root``): name, layout and platform of the image."""
 
 
 class Mount(Struct, frozen=True):

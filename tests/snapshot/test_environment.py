@@ -65,20 +65,20 @@ def test_a_copy_of_environ_comes_back_as_it_was(variables: dict[str, str]) -> No
 
 def test_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_HOME", "/opt/cuda")
-    environment, words = read_environment("", 0, "")
+    environment, words = read_environment("", 0)
     assert environment == dict(os.environ)
     assert words == "this process"
 
 
 def test_an_image_has_nothing_but_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_HOME", "/opt/cuda")
-    assert read_environment("", 0, "/image")[0] == {"PATH": DEFAULT_PATH}
+    assert read_environment("", 0, unpacked=True)[0] == {"PATH": DEFAULT_PATH}
 
 
 def test_a_file_replaces_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "env").write_text("export CXX=g++-12\n")
     monkeypatch.chdir(tmp_path)
-    environment, words = read_environment("env", 0, "/image")
+    environment, words = read_environment("env", 0, unpacked=True)
     assert environment == {"CXX": "g++-12", "PATH": DEFAULT_PATH}
     assert words == "--env-file env"
 
@@ -89,14 +89,14 @@ def test_a_file_without_variables_is_one_sentence(tmp_path: Path, content: bytes
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(Sm120kitError, match=str(path)) as caught:
-        read_environment(str(path), 0, "")
+        read_environment(str(path), 0)
     assert caught.value.exit_code == TARGET_UNREADABLE
 
 
 def test_a_pipe_as_a_file_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "env")
     with pytest.raises(Sm120kitError, match="not a regular file"):
-        read_environment(str(tmp_path / "env"), 0, "")
+        read_environment(str(tmp_path / "env"), 0)
 
 
 @pytest.fixture
@@ -110,14 +110,14 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_a_running_process(sleeper: subprocess.Popen[bytes]) -> None:
-    environment, words = read_environment("", sleeper.pid, "")
+    environment, words = read_environment("", sleeper.pid)
     assert environment == {"CUDA_HOME": "/srv/cuda", "PATH": "/bin", "ODD": "a\nb"}
     assert words == f"process {sleeper.pid}"
 
 
 def test_no_such_process() -> None:
     with pytest.raises(Sm120kitError, match="there is no process 4194305 here") as caught:
-        read_environment("", 4194305, "")
+        read_environment("", 4194305)
     assert caught.value.exit_code == TARGET_UNREADABLE
     assert caught.value.hint
 
@@ -126,7 +126,7 @@ def test_a_process_that_ended(sleeper: subprocess.Popen[bytes]) -> None:
     sleeper.kill()
     os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
     with pytest.raises(Sm120kitError) as caught:
-        read_environment("", sleeper.pid, "")
+        read_environment("", sleeper.pid)
     assert caught.value.exit_code == TARGET_UNREADABLE
 
 
@@ -136,14 +136,14 @@ def test_a_process_of_another_user(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("sm120kit.snapshot.environment.Files.read", refuse)
     with pytest.raises(Sm120kitError, match="belongs to another user") as caught:
-        read_environment("", 1, "")
+        read_environment("", 1)
     assert caught.value.exit_code == TARGET_UNREADABLE
     assert "--env-file" in caught.value.hint
 
 
 def test_an_environment_that_its_process_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sm120kit.snapshot.environment.Files.read", lambda *_: b"CXX='g++' # kept")
-    assert read_environment("", 1, "")[0]["CXX"] == "'g++' # kept"
+    assert read_environment("", 1)[0]["CXX"] == "'g++' # kept"
 
 
 SECRETS = {
