@@ -1,0 +1,65 @@
+"""Makes a state true again whose supervisor ended without a word, and ends what it left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from msgspec.structs import replace
+
+from sm120kit.errors import Sm120kitError
+from sm120kit.fleet.process.identity import alive
+from sm120kit.fleet.process.mark_text import read_mark
+from sm120kit.fleet.process.marks import all_marks, sweep
+from sm120kit.fleet.state import FleetFolder, folder_of, hold, load_fleet, names, write_fleet
+from sm120kit.fleet.types import Event, Fleet, Replica
+
+_ENDED = "the supervisor ended without a word; what it had started was ended after it"
+
+
+def put_right(folder: FleetFolder) -> Fleet | None:
+    """The state of a fleet as it truly is. Where no supervisor lives, its processes are ended and the state says so."""
+    fleet = load_fleet(folder)
+    if fleet is None or fleet.ended or (fleet.supervisor and alive(fleet.supervisor)):
+        return fleet
+    lock = hold(folder)
+    if lock is None:  # another one is at it, or a new supervisor has just begun
+        return load_fleet(folder)
+    try:
+        sweep(fleet.id)
+        fleet = _as_ended(load_fleet(folder) or fleet)
+        write_fleet(folder, fleet)
+    finally:
+        os.close(lock)
+    return fleet
+
+
+def end_orphans() -> None:
+    """End whatever of any fleet has no supervisor any more, also where its state is gone."""
+    for name in names():
+        with contextlib.suppress(Sm120kitError):  # a state that cannot be read hides no process: those have marks
+            put_right(folder_of(name))
+    for mark in all_marks():
+        supervisor = read_mark(mark)
+        if supervisor and not alive(supervisor):
+            sweep(mark)
+
+
+def _as_ended(fleet: Fleet) -> Fleet:
+    now = time.time()
+    return replace(
+        fleet,
+        ended=True,
+        verified=False,
+        granted_total=0,
+        updated=now,
+        replicas=tuple(_stopped(each, now) for each in fleet.replicas),
+        events=(*fleet.events, Event(now, _ENDED)),
+    )
+
+
+def _stopped(replica: Replica, now: float) -> Replica:
+    if replica.state == "failed":
+        return replica
+    return replace(replica, state="stopped", pid=None, process=None, phase="", since=now)

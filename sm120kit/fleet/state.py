@@ -1,0 +1,160 @@
+"""Where the state of fleets is kept: one folder for each, by XDG, readable by its owner alone."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from sm120kit.errors import TARGET_UNREADABLE, USAGE, Sm120kitError
+from sm120kit.fleet.types import SCHEMA, Fleet, Struct
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LARGEST = 16 << 20
+
+
+class FleetFolder(Struct, frozen=True):
+    """What belongs to one fleet. Nothing is made until something is written."""
+
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The fleet's name."""
+        return os.path.basename(self.path)
+
+    @property
+    def state(self) -> str:
+        """The fleet as it is (``sm120kit.fleet/1``)."""
+        return f"{self.path}/state.json"
+
+    @property
+    def lock(self) -> str:
+        """Held by the supervisor as long as it lives."""
+        return f"{self.path}/lock"
+
+    @property
+    def requests(self) -> str:
+        """Folder in which a request to the supervisor is left."""
+        return f"{self.path}/requests"
+
+    @property
+    def logs(self) -> str:
+        """Folder of the logs, where the launch names no other."""
+        return f"{self.path}/logs"
+
+    @property
+    def supervisor_log(self) -> str:
+        """What the supervisor itself had to say."""
+        return f"{self.path}/supervisor.log"
+
+    @property
+    def rehearsal(self) -> str:
+        """Folder of the stand-ins: their profiles, and the memory of the simulated GPUs."""
+        return f"{self.path}/rehearsal"
+
+
+def fleets_home() -> str:
+    """Folder of all fleets: ``$XDG_STATE_HOME/sm120kit/fleets`` by XDG."""
+    base = os.environ.get("XDG_STATE_HOME", "")
+    # The XDG specification has relative values ignored.
+    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "sm120kit", "fleets")
+
+
+def folder_of(name: str) -> FleetFolder:
+    """The folder of the fleet of that name.
+
+    Raises:
+        Sm120kitError: it is no name; exit code 2.
+    """
+    if not _NAME.fullmatch(name):
+        raise Sm120kitError(
+            f"{name!r} is no name for a fleet",
+            hint="Take up to 64 letters, digits, dots, dashes and underscores, as in: --name qwen-27b",
+            exit_code=USAGE,
+        )
+    return FleetFolder(os.path.join(fleets_home(), name))
+
+
+def make_folder(folder: FleetFolder) -> None:
+    """Make the folder and those in it, for their owner alone.
+
+    Raises:
+        Sm120kitError: they cannot be made; exit code 4.
+    """
+    try:
+        os.makedirs(os.path.dirname(folder.path), 0o700, exist_ok=True)
+        for path in (folder.path, folder.requests, folder.logs):
+            os.makedirs(path, 0o700, exist_ok=True)
+    except OSError as error:
+        raise Sm120kitError(
+            f"{folder.path} cannot be made: {error.strerror}",
+            hint="Name another place for state in XDG_STATE_HOME",
+            exit_code=TARGET_UNREADABLE,
+        ) from error
+
+
+def hold(folder: FleetFolder) -> int | None:
+    """Take the lock of a fleet; the descriptor holds it until its last copy is closed. ``None``: someone has it."""
+    descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def write_fleet(folder: FleetFolder, fleet: Fleet) -> None:
+    """Write the state as a whole: who reads it meets the old one or the new one.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    part = f"{folder.state}.{os.getpid()}.part"
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "wb") as file:  # noqa: PTH123
+        file.write(msgspec.json.encode(fleet))
+    os.replace(part, folder.state)
+
+
+def load_fleet(folder: FleetFolder) -> Fleet | None:
+    """The state as it was written last, which a killed supervisor leaves behind the truth; ``None`` where none is.
+
+    Raises:
+        Sm120kitError: it cannot be read; exit code 4.
+    """
+    try:
+        with open(folder.state, "rb") as file:  # noqa: PTH123
+            raw = file.read(_LARGEST)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(folder, str(error.strerror)) from error
+    try:
+        fleet = msgspec.json.decode(raw, type=Fleet)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _unreadable(folder, str(error)) from error
+    if fleet.schema != SCHEMA:
+        raise _unreadable(folder, f"its schema is {fleet.schema}, and this release knows {SCHEMA}")
+    return fleet
+
+
+def _unreadable(folder: FleetFolder, reason: str) -> Sm120kitError:
+    return Sm120kitError(
+        f"{folder.state} cannot be read: {reason}",
+        hint=f"If no server of it runs any more, remove {folder.path}",
+        exit_code=TARGET_UNREADABLE,
+    )
+
+
+def names() -> tuple[str, ...]:
+    """Names of all fleets that left a state, in order."""
+    try:
+        entries = sorted(os.listdir(fleets_home()))
+    except OSError:
+        return ()
+    return tuple(each for each in entries if _NAME.fullmatch(each) and Path(fleets_home(), each, "state.json").exists())
