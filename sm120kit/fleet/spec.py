@@ -45,6 +45,8 @@ class ReplicaSpec(Struct, frozen=True):
     gpus: tuple[Gpu, ...] = ()
     """Empty: it runs on the CPU."""
     expected: Expectation | None = None
+    arguments: tuple[str, ...] = ()
+    """Arguments of this server alone: what SGLang would otherwise take from the smallest card of a mixed machine."""
 
 
 class Limits(Struct, frozen=True):
@@ -116,7 +118,7 @@ class FleetSpec(Struct, frozen=True):
     """Names what the JIT caches depend on: versions, architecture, model, flags that choose kernels. Empty = no leader
     is needed."""
     log_folder: str = ""
-    """Absolute; each start gets a file of its own in it."""
+    """Absolute; each start gets a file of its own in it. Empty: the one beside the state of the fleet."""
     rehearsal: Rehearsal | None = None
     keep: bool = False
     """What runs goes on running where not all of it could be verified."""

@@ -8,7 +8,7 @@ ends the flags.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -83,13 +83,13 @@ class _Reading:
         while place < len(words):
             word = words[place]
             place += 1
-            if word == "--" or not _is_flag(word):
+            if word == "--" or not is_flag(word):
                 if word != "--":
                     self._problem("stray", word, f"{word!r} belongs to no flag")
                 continue
             name, equals, attached = word.partition("=")
             spelling = self._resolve(name)
-            follow = _values(words, place) if not equals else [attached]
+            follow = words_until_flag(words, place) if not equals else [attached]
             if spelling is None:
                 place += 0 if equals else len(follow)  # they belong to the flag that is not known
                 continue
@@ -105,7 +105,7 @@ class _Reading:
         if before:
             self._gone(name, before)
             return None
-        fitting = [each for each in self.spellings if each.startswith(name)] if name.startswith("--") else []
+        fitting = resolve_prefix(name, self.spellings)
         if fitting and all(self.spellings[each] is self.spellings[fitting[0]] for each in fitting):
             return fitting[0]
         if fitting:
@@ -221,7 +221,15 @@ def _switched(flag: Flag, spelling: str) -> Value:
     return not (flag.kind == "yes-no" and spelling.startswith("--no-"))
 
 
-def _is_flag(word: str) -> bool:
+def resolve_prefix(name: str, spellings: Mapping[str, Flag]) -> list[str]:
+    """The spellings that a typed flag may stand for: itself, else all that it begins."""
+    if name in spellings:
+        return [name]
+    return [each for each in spellings if each.startswith(name)] if name.startswith("--") else []
+
+
+def is_flag(word: str) -> bool:
+    """Whether argparse takes this word for a flag."""
     return (
         word.startswith("-")
         and word != "-"
@@ -230,11 +238,11 @@ def _is_flag(word: str) -> bool:
     )
 
 
-def _values(words: Sequence[str], place: int) -> list[str]:
+def words_until_flag(words: Sequence[str], place: int) -> list[str]:
     """The words from ``place`` on that are no flags."""
     found = []
     for word in words[place:]:
-        if word == "--" or _is_flag(word):
+        if word == "--" or is_flag(word):
             break
         found.append(word)
     return found

@@ -1,0 +1,123 @@
+"""What the capacity room says of each server of a fleet before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from sm120kit.capacity.inputs import Named, make_order
+from sm120kit.capacity.machine import TAKEN_BY_CONTEXT, Card, Machine
+from sm120kit.capacity.plan import make_plan
+from sm120kit.capacity.types import Plan
+from sm120kit.diagnosis.gpus import model_by_product
+from sm120kit.diagnosis.launch import LaunchLine
+from sm120kit.engines.sglang.flags import flag_table, nearest_version
+from sm120kit.errors import Sm120kitError
+from sm120kit.fleet.spec import Expectation, Gpu
+from sm120kit.fleet.types import Struct
+from sm120kit.snapshot.files import Files
+
+_MIB = 1 << 20
+
+
+class Forecast(Struct, frozen=True):
+    """One server's plan."""
+
+    plan: Plan | None
+    """``None``: it cannot be planned for, and ``reason`` says why."""
+    reason: str = ""
+    arguments: tuple[str, ...] = ()
+    """To be given to this server alone (:func:`defaults_of_card`)."""
+
+    @property
+    def expected(self) -> Expectation | None:
+        """What the spec holds of it; ``None`` where no plan could be made, or one that fails."""
+        if self.plan is None or self.plan.predicted.failure:
+            return None
+        bound = self.plan.roofline
+        return Expectation(
+            granted=self.plan.predicted.granted,
+            tokens=self.plan.predicted.tokens,
+            footprint=footprint(self.plan),
+            roofline_tokens_per_second=bound.tokens_per_second if bound else None,
+        )
+
+
+def footprint(plan: Plan) -> int:
+    """Bytes that NVML will show more on each GPU of the server once it is up than before it was started.
+
+    The context with what torch.distributed takes (:data:`TAKEN_BY_CONTEXT`, 0.9 GiB), weights, the pools of states and
+    of keys and values, and SGLang's own estimate for graphs. Workspaces come on top with the first requests (0.6 GiB
+    were seen on an RTX PRO 6000), so a comparison needs some tolerance upwards. ``plan`` must not be one of a failure.
+    """
+    parts = plan.budget
+    return (
+        TAKEN_BY_CONTEXT
+        + parts.weights
+        + parts.draft_weights
+        + parts.state_pool
+        + parts.kv_pool
+        + parts.reserve
+        + parts.graphs
+    )
+
+
+def forecasts(
+    model_folder: str, line: LaunchLine, groups: Sequence[Sequence[Gpu]], found: Sequence[Gpu], files: Files
+) -> tuple[Forecast, ...]:
+    """One for each group of GPUs, in their order. ``found``: all GPUs of the machine, of which SGLang looks at the
+    smallest for every server, whatever that server sees.
+    """
+    mixed = len({gpu.memory_total for gpu in found}) > 1
+    made: dict[tuple[str, int, int], Forecast] = {}
+    result = []
+    for group in groups:
+        least = min(group, key=lambda gpu: (gpu.memory_total, gpu.memory_total - gpu.memory_used))
+        key = (least.name, least.memory_total, least.memory_used)
+        if key not in made:
+            made[key] = _forecast(model_folder, line, least, len(group), files, mixed=mixed)
+        result.append(made[key])
+    return tuple(result)
+
+
+def _forecast(model_folder: str, line: LaunchLine, gpu: Gpu, number: int, files: Files, *, mixed: bool) -> Forecast:
+    row = model_by_product(gpu.name)
+    free = max(gpu.memory_total - gpu.memory_used - TAKEN_BY_CONTEXT, 0)
+    card = Card(row.name if row else gpu.name, number, gpu.memory_total, free)
+    assumption = f"of what NVML calls free, the server's context takes {TAKEN_BY_CONTEXT / (1 << 30):.1f} GiB"
+    try:
+        order = make_order(Named(model_folder, line, Machine((card,), (assumption,))), files)
+        plan = make_plan(order, points=1)
+    except Sm120kitError as error:
+        return Forecast(None, error.message)
+    return Forecast(plan, arguments=defaults_of_card(plan, line) if mixed else ())
+
+
+def defaults_of_card(plan: Plan, line: LaunchLine) -> tuple[str, ...]:
+    """What SGLang would choose for this server's own card, as arguments: in a mixed machine it would choose for the
+    smallest one instead. What was given stays as given.
+    """
+    table = flag_table(nearest_version(line.version)).flags
+    predicted = plan.predicted
+    graphs_off = line.switched_on("disable_cuda_graph") or "cuda_graph_bs_decode" in line.given
+    chosen = (
+        ("mem_fraction_static", f"{predicted.mem_fraction_static:g}", True),
+        ("chunked_prefill_size", str(predicted.chunked_prefill_size), True),
+        ("cuda_graph_max_bs_decode", str(predicted.largest_decode_graph), not graphs_off),
+    )
+    words: list[str] = []
+    for setting, value, wanted in chosen:
+        flag = next((name for name, row in table.items() if row.dest == setting and not row.deprecated), "")
+        if wanted and flag and setting not in line.given:
+            words += [flag, value]
+    return tuple(words)
+
+
+def with_own_arguments(line: LaunchLine, forecast: Forecast) -> LaunchLine:
+    """The line with what this server alone is given, for checks."""
+    from sm120kit.engines.sglang import read_launch_line
+
+    if not forecast.arguments:
+        return line
+    return replace(read_launch_line((*line.arguments, *forecast.arguments), line.version, line.version_source))
