@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
@@ -14,6 +14,22 @@ LIMIT_S = 10.0
 _MOST_BYTES = 8 << 20
 
 
+def split_address(url: str) -> SplitResult:
+    """A server's address taken apart; ``http`` is meant where it names no scheme.
+
+    Raises:
+        Sm120kitError: it is none.
+    """
+    try:
+        parts = urlsplit(url if "//" in url else f"http://{url}")
+        host, _port = parts.hostname, parts.port
+    except ValueError as error:
+        raise Sm120kitError(f"{url} is no address: {error}") from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise Sm120kitError(f"{url} is no address of a server", hint="Write it as http://127.0.0.1:30000")
+    return parts
+
+
 def get_json(url: str, path: str, *, limit_s: float = LIMIT_S) -> object:
     """The JSON that ``url`` answers at ``path``.
 
@@ -22,15 +38,9 @@ def get_json(url: str, path: str, *, limit_s: float = LIMIT_S) -> object:
     """
     import http.client
 
-    try:
-        parts = urlsplit(url if "//" in url else f"http://{url}")
-        host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise Sm120kitError(f"{url} is no address: {error}") from error
-    if parts.scheme not in ("http", "https") or not host:
-        raise Sm120kitError(f"{url} is no address of a server", hint="Write it as http://127.0.0.1:30000")
+    parts = split_address(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(host, port, timeout=limit_s)
+    connection = kind(parts.hostname or "", parts.port, timeout=limit_s)
     try:
         connection.request("GET", f"{parts.path.rstrip('/')}{path}", headers={"Accept": "application/json"})
         answer = connection.getresponse()

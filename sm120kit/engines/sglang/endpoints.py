@@ -1,15 +1,40 @@
-"""Reads the answers of a running SGLang: ``/server_info`` and ``/v1/loads``, of 0.5.11 to 0.5.23."""
+"""Reads what a running SGLang, 0.5.11 to 0.5.23, tells of itself: ``/server_info``, ``/v1/loads``, ``/v1/models``,
+``/model_info``.
+
+Of these only ``/server_info`` asks the scheduler in every version. ``/v1/loads`` does so up to 0.5.12; 0.5.23 answers
+it from what the scheduler last wrote down, which is every 15th step of decoding.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from sm120kit.diagnosis.launch import Value
 from sm120kit.engines.sglang.observed import Observed
 from sm120kit.errors import Sm120kitError
 
 _GIB = 1 << 30
+
+
+class Load(msgspec.Struct, frozen=True):
+    """What a server is at, all its ranks together."""
+
+    running: int
+    waiting: int
+    used_tokens: int | None = None
+    written: float | None = None
+    """When the scheduler wrote it down, in seconds since the epoch."""
+
+
+class ModelInfo(msgspec.Struct, frozen=True):
+    """What ``/model_info`` tells."""
+
+    model_path: str
+    generates: bool = True
+    """Not a model that only embeds or classifies."""
 
 
 def read_server_info(answer: object, source: str) -> Observed:
@@ -60,6 +85,46 @@ def read_loads(answer: object, source: str) -> Observed:
         kv_pool=_size(memory.get("kv_cache_gb")),
         graphs=_size(memory.get("graph_gb")),
     )
+
+
+def read_load(answer: object) -> Load | None:
+    """How many requests run and wait, from ``/v1/loads``; ``None`` where it does not say."""
+    loads = _mapping(answer).get("loads")
+    ranks = [_mapping(each) for each in loads] if isinstance(loads, list) else []
+    running = [_whole(each.get("num_running_reqs")) for each in ranks]
+    waiting = [_whole(each.get("num_waiting_reqs")) for each in ranks]
+    if not ranks or None in running or None in waiting:
+        return None
+    used = [_whole(each.get("num_used_tokens")) for each in ranks]
+    written = [stamp for each in ranks if isinstance(stamp := each.get("timestamp"), float)]
+    return Load(
+        running=sum(each or 0 for each in running),
+        waiting=sum(each or 0 for each in waiting),
+        used_tokens=None if None in used else sum(each or 0 for each in used),
+        written=min(written, default=None),
+    )
+
+
+def read_models(answer: object) -> tuple[str, ...]:
+    """The names under which ``/v1/models`` offers what the server serves, adapters too; empty where it does not say."""
+    data = _mapping(answer).get("data")
+    names = [_mapping(each).get("id") for each in data] if isinstance(data, list) else []
+    return tuple(each for each in names if isinstance(each, str))
+
+
+def read_model_info(answer: object) -> ModelInfo | None:
+    """``None`` where this is no answer of SGLang."""
+    path = _mapping(answer).get("model_path")
+    generates = _mapping(answer).get("is_generation")
+    return ModelInfo(path, generates is not False) if isinstance(path, str) else None
+
+
+def read_granted(answer: object) -> int | None:
+    """The requests that a server runs at a time, all its ranks together, from ``/server_info``."""
+    states = _mapping(answer).get("internal_states")
+    ranks = [_mapping(each) for each in states] if isinstance(states, list) else []
+    granted = [_whole(each.get("effective_max_running_requests_per_dp")) for each in ranks]
+    return None if not granted or None in granted else sum(each or 0 for each in granted)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

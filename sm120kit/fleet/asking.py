@@ -1,0 +1,164 @@
+"""Asks servers over HTTP, many questions at once: bounded in time and size, through no proxy, following no redirect."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from sm120kit.engines.sglang.client import split_address
+from sm120kit.fleet.types import Struct
+from sm120kit.redaction import redacted
+from sm120kit.text import visible
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
+
+MOST_BYTES = 8 << 20
+"""Of one answer. /server_info has some 40 KiB."""
+
+MOST_CONNECTIONS = 4096
+
+_SPARE_FILES = 256
+"""What a process needs open beside its connections."""
+
+_SHOWN = 300
+"""Characters of an error answer that are worth showing."""
+
+
+class Reply(Struct, frozen=True):
+    """What came of one question."""
+
+    value: object = None
+    """The JSON of an answer with status 200."""
+    problem: str = ""
+    """Why there is none, as the end of a sentence about the path: ``answers with HTTP 500: ...``."""
+    status: int | None = None
+    """``None``: no answer came."""
+    timed_out: bool = False
+    seconds: float = 0
+
+
+class Asking:
+    """One pool of connections; opened by :func:`open_asking`."""
+
+    def __init__(self, session: ClientSession, api_key: str) -> None:
+        self._session = session
+        self._api_key = api_key
+
+    async def get(self, url: str, path: str, *, limit_s: float) -> Reply:
+        """The JSON at ``path`` of the server ``url``. Never raises for what a server does."""
+        return await self._ask("GET", url, path, None, limit_s)
+
+    async def post(self, url: str, path: str, question: object, *, limit_s: float) -> Reply:
+        """The JSON that is answered to ``question``, sent as JSON."""
+        return await self._ask("POST", url, path, msgspec.json.encode(question), limit_s)
+
+    async def _ask(self, method: str, url: str, path: str, body: bytes | None, limit_s: float) -> Reply:
+        import asyncio
+
+        from aiohttp import ClientError, ClientTimeout
+
+        parts = split_address(url)
+        address = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{path}"
+        started = time.monotonic()
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        try:
+            async with self._session.request(
+                method,
+                address,
+                data=body,
+                headers=headers,
+                allow_redirects=False,
+                timeout=ClientTimeout(total=limit_s),
+            ) as answer:
+                text = await _bounded(answer.content)
+        except asyncio.TimeoutError:
+            return Reply(problem=f"did not answer within {limit_s:.3g} s", timed_out=True, seconds=limit_s)
+        except (ClientError, OSError, ValueError) as error:
+            return Reply(problem=f"does not answer: {self._shown(str(error) or type(error).__name__)}",
+                         seconds=time.monotonic() - started)  # fmt: skip
+        seconds = time.monotonic() - started
+        if text is None:
+            return Reply(
+                problem=f"answers with more than {MOST_BYTES >> 20} MiB", status=answer.status, seconds=seconds
+            )
+        if answer.status != 200:
+            said = self._shown(_message(text))
+            problem = f"answers with HTTP {answer.status}" + (f": {said}" if said else "")
+            return Reply(problem=problem, status=answer.status, seconds=seconds)
+        try:
+            value = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            said = self._shown(text[:_SHOWN].decode("utf-8", "replace"))
+            return Reply(problem=f"answers no JSON: {said or 'nothing'}", status=answer.status, seconds=seconds)
+        return Reply(value=value, status=answer.status, seconds=seconds)
+
+    def _shown(self, text: str) -> str:
+        """What a server said, so that it can stand in a report."""
+        if self._api_key:
+            text = text.replace(self._api_key, "[redacted]")
+        return visible(redacted(text[:_SHOWN].strip()))
+
+
+@asynccontextmanager
+async def open_asking(api_key: str = "") -> AsyncIterator[Asking]:
+    """Connections to any number of servers. ``api_key`` goes to each of them, as SGLang's ``--api-key`` wants it."""
+    from aiohttp import ClientSession, DummyCookieJar, TCPConnector
+
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    if api_key:
+        headers["Authorization"] = f"Bearer {api_key}"
+    async with ClientSession(
+        connector=TCPConnector(limit=MOST_CONNECTIONS),
+        headers=headers,
+        cookie_jar=DummyCookieJar(),
+        trust_env=False,
+        auto_decompress=False,
+    ) as session:
+        yield Asking(session, api_key)
+
+
+def connections_possible(wanted: int) -> int:
+    """How many of ``wanted`` connections this process may hold at once; its soft limit of open files is raised as far
+    as its hard limit allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + _SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(hard, needed)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft == resource.RLIM_INFINITY:
+        return wanted
+    return max(1, min(wanted, soft - _SPARE_FILES))
+
+
+async def _bounded(content: object) -> bytes | None:
+    """All that comes; ``None`` where it is more than :data:`MOST_BYTES`."""
+    from aiohttp import StreamReader
+
+    assert isinstance(content, StreamReader)
+    parts: list[bytes] = []
+    size = 0
+    async for part in content.iter_any():
+        size += len(part)
+        if size > MOST_BYTES:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _message(text: bytes) -> str:
+    """The sentence in an error answer: SGLang's ``message``, FastAPI's ``detail``, or the whole."""
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return text[:_SHOWN].decode("utf-8", "replace")
+    for _ in range(2):
+        if not isinstance(value, dict):
+            break
+        value = value.get("message") or value.get("detail") or value.get("error") or ""
+    return value if isinstance(value, str) else text[:_SHOWN].decode("utf-8", "replace")

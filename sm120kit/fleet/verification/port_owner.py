@@ -1,0 +1,127 @@
+"""port-owner: the socket that a server's address leads to belongs to the very process that was started for it.
+
+SGLang binds its port after it has loaded. Where another process took it meanwhile, the server's own warm-up talks to
+that one and reports that all is well: neither its log nor an HTTP 200 tells whose answers these are.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+from sm120kit.fleet.process.family import family
+from sm120kit.fleet.types import ProcessId, Struct, Verdict
+from sm120kit.redaction import redacted
+from sm120kit.text import visible
+
+_SHOWN = 200
+"""Characters of a command that are shown."""
+
+
+class Holder(Struct, frozen=True):
+    """One process that holds a listening socket."""
+
+    address: str
+    port: int
+    pid: int | None
+    """``None``: the process belongs to somebody else, and may not be looked at."""
+    inode: str = ""
+    """What tells one socket from another; a socket can be held by several processes."""
+
+
+def listening(ports: Iterable[int]) -> tuple[Holder, ...]:
+    """Who listens on these TCP ports of this machine: one holder of every socket."""
+    import psutil
+
+    wanted = set(ports)
+    return tuple(
+        Holder(each.laddr.ip, each.laddr.port, each.pid, _inode(each.pid, each.fd))
+        for each in psutil.net_connections("tcp")
+        if each.status == psutil.CONN_LISTEN and each.laddr and each.laddr.port in wanted
+    )
+
+
+def judge_port_owner(url: str, root: ProcessId, holders: Sequence[Holder]) -> Verdict:
+    """Whether every socket that a connection to ``url`` can reach is held by ``root`` or what it started."""
+    parts = urlsplit(url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    ours = {each.pid for each in family(root)}
+    if not ours:
+        return _verdict(False, f"the server's process {root.pid} has ended")
+    at_port = [each for each in holders if each.port == port]
+    reached = [each for each in at_port if _leads_to(parts.hostname or "", each.address)]
+    if not reached:
+        elsewhere = "".join(f"; process {each.pid} listens on {_shown(each)}" for each in at_port[:1])
+        return _verdict(False, f"nobody listens on {parts.hostname}:{port}{elsewhere}")
+    strangers = [each for each in reached if each.pid not in ours and not _held_by(ours, each)]
+    if strangers:
+        return _verdict(False, f"{_shown(strangers[0])} is held by {_who(strangers[0].pid)}, "
+                               f"not by process {root.pid} or what it started")  # fmt: skip
+    holder = next((each for each in reached if each.pid in ours), reached[0])
+    if holder.pid == root.pid or holder.pid not in ours:
+        return _verdict(True, f"{_shown(holder)} is held by process {root.pid}, which was started for it")
+    return _verdict(True, f"{_shown(holder)} is held by process {holder.pid}, which process {root.pid} started")
+
+
+def _verdict(passed: bool, evidence: str) -> Verdict:
+    return Verdict("port-owner", passed, evidence)
+
+
+def _leads_to(host: str, address: str) -> bool:
+    """Whether a connection to ``host`` can arrive at a socket bound to ``address``. A host's name can stand for any."""
+    bound = ipaddress.ip_address(address.partition("%")[0])
+    if bound.is_unspecified:
+        return True  # an IPv6 one takes IPv4 as well, unless it was told not to
+    try:
+        asked = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return bound.is_loopback if host == "localhost" else True
+    return asked.is_unspecified or _v4(asked) == _v4(bound)
+
+
+def _v4(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def _held_by(pids: Iterable[int], holder: Holder) -> bool:
+    """Whether one of these processes holds that socket too."""
+    if not holder.inode:
+        return False
+    for pid in pids:
+        with suppress(OSError):
+            for entry in os.scandir(f"/proc/{pid}/fd"):
+                with suppress(OSError):
+                    if os.readlink(entry.path) == holder.inode:
+                        return True
+    return False
+
+
+def _inode(pid: int | None, descriptor: int) -> str:
+    if pid is None or descriptor < 0:
+        return ""
+    with suppress(OSError):
+        return os.readlink(f"/proc/{pid}/fd/{descriptor}")
+    return ""
+
+
+def _shown(holder: Holder) -> str:
+    return f"[{holder.address}]:{holder.port}" if ":" in holder.address else f"{holder.address}:{holder.port}"
+
+
+def _who(pid: int | None) -> str:
+    """A stranger, with its command."""
+    import psutil
+
+    if pid is None:
+        return "a process of another user"
+    try:
+        command = " ".join(psutil.Process(pid).cmdline()) or psutil.Process(pid).name()
+    except psutil.Error:
+        return f"process {pid}"
+    return f"process {pid} ({visible(redacted(command)[:_SHOWN])})"
