@@ -62,10 +62,16 @@ def copyable(command: str, encoding: str = "utf-8") -> str:
         else:
             while end < len(command) and not _is_plain(command[end], encoding):
                 end += 1
-            raw = command[position:end].encode("utf-8", "surrogateescape")
+            raw = b"".join(map(_bytes, command[position:end]))
             made.append(f"{quote}$'{''.join(f'{chr(92)}{byte:03o}' for byte in raw)}'{quote}")
         position = end
     return "".join(made)
+
+
+def _bytes(character: str) -> bytes:
+    """The byte that a surrogate escape stands for; any other character as UTF-8, halves of one included."""
+    escape = "\udc80" <= character <= "\udcff"
+    return character.encode("utf-8", "surrogateescape" if escape else "surrogatepass")
 
 
 def _is_plain(character: str, encoding: str) -> bool:
