@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from datetime import date
 
 import click
 from msgspec.structs import replace
 
 from sm120kit.cli.check_options import checks_dir_option, complete_check, suppressions_in, suppressions_option
+from sm120kit.cli.judging import judged, with_capacity
 from sm120kit.cli.launch_options import launch_options, with_launch
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
@@ -17,8 +17,7 @@ from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check
-from sm120kit.diagnosis.report import exit_code, make_report
-from sm120kit.diagnosis.run import run_checks
+from sm120kit.diagnosis.report import exit_code
 from sm120kit.diagnosis.selection import select
 from sm120kit.diagnosis.types import CheckResult, FailOn, Outcome, Report
 from sm120kit.errors import Sm120kitError
@@ -106,30 +105,13 @@ def command(
         target = target._replace(options=replace(target.options, data_dir=data_dir))
     snapshot = target.read()
     request = with_launch(request, snapshot, model=model, sglang=sglang, arguments=sglang_arguments)
-    case = _with_capacity(Case(snapshot, request))
+    case = with_capacity(Case(snapshot, request))
     if proving:
         case = _with_proofs(case, target, tuple(catalogue.checks.values()))
-    results = run_checks(chosen.values(), case)
-    report = make_report(
-        case,
-        results,
-        today=date.today(),
-        suppressions=lived_with,
-        not_run=catalogue.checks.keys() - chosen.keys(),
-        verbose=verbose,
-    )
+    report, results = judged(case, catalogue.checks, chosen, lived_with, verbose=verbose)
     write_result(_rendered(report, "json" if as_json else form or "text", fail_on, output, verbose=verbose), output)
     report_crashes(results)
     return exit_code(report, fail_on)
-
-
-def _with_capacity(case: Case) -> Case:
-    """The case with what the server asked about will grant, where a launch line was given."""
-    if case.request.launch is None or case.request.model is None:
-        return case
-    from sm120kit.capacity.for_case import predict_for_case
-
-    return replace(case, capacity=predict_for_case(case.request, case.snapshot))
 
 
 def _with_proofs(case: Case, target: Asked, checks: Sequence[Check]) -> Case:

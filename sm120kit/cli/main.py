@@ -33,6 +33,7 @@ COMMANDS = {
     "history": "List the repairs that were applied.",
     "toolkits": "List the toolkit views and whom they serve; remove those nothing returns to.",
     "prove": "Prove a toolkit with the target's own compiler and linker.",
+    "smoke": "Say with one exit code whether an image or environment is fit for its hardware.",
     "env": "Write the variables that a healthy run needs, for sh, fish, systemd or docker.",
     "run": "Run a command with these variables.",
     "completion": "Print the script that completes words in bash, zsh or fish.",

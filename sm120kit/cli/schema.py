@@ -7,7 +7,19 @@ import click
 from sm120kit.cli.output import write_result
 from sm120kit.errors import GOOD
 
-_DOCUMENTS = ("report", "snapshot", "comparison", "why", "proof", "plan", "repair-plan", "fix", "history", "toolkits")
+_DOCUMENTS = (
+    "report",
+    "snapshot",
+    "comparison",
+    "why",
+    "proof",
+    "plan",
+    "repair-plan",
+    "fix",
+    "history",
+    "smoke",
+    "toolkits",
+)
 
 
 @click.command()

@@ -94,11 +94,15 @@ def open_workbench(asked: Asked, data_dir: str) -> Workbench:
             hint="Run it inside the image, with --data-dir for a folder that stays in it",
             exit_code=USAGE,
         )
-    folder = open_data_dir(data_dir)
-    asked = asked._replace(options=replace(asked.options, data_dir=folder.path))
-    snapshot = asked.read()
+    asked = asked._replace(options=replace(asked.options, data_dir=open_data_dir(data_dir).path))
+    return bench_of(asked, asked.read())
+
+
+def bench_of(asked: Asked, snapshot: Snapshot) -> Workbench:
+    """The same of a target that was read already."""
     interpreter = snapshot.interpreter
     place = interpreter.value.prefix if isinstance(interpreter, Known) else snapshot.target.path
+    folder = open_data_dir(asked.options.data_dir)
     return Workbench(asked, folder, place, snapshot, tuple(read_catalogue().checks.values()))
 
 

@@ -1,13 +1,15 @@
-"""The report as JUnit XML (the Jenkins xunit schema): one test case per check."""
+"""Reports as JUnit XML (the Jenkins xunit schema): one test case per check, and one per proof."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from sm120kit.diagnosis.types import CheckLine, FailOn, Outcome, Report, ReportedFinding
+from sm120kit.diagnosis.types import CheckLine, FailOn, Outcome, Proof, ProofReport, Report, ReportedFinding
 from sm120kit.report.remedies import shown
 from sm120kit.report.wording import suppression_remarks
+from sm120kit.smoke.types import SmokeReport, Step
 from sm120kit.text import copyable, utf8_text
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -16,31 +18,76 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def render_junit(report: Report, fail_on: FailOn = "error") -> str:
     """One XML document in UTF-8. A case fails by what makes the command fail; a crashed check is an error."""
-    cases = [_case(line, report, fail_on) for line in report.checks]
-    counts = {"tests": len(cases), **{kind: _holding(cases, tag) for kind, tag in _COUNTED.items()}}
+    return _document([_doctor_suite(report, fail_on)])
+
+
+def render_smoke_junit(smoke: SmokeReport, fail_on: FailOn = "error") -> str:
+    """The same of a smoke test: a suite for each step, with its seconds."""
+    suites = [_doctor_suite(smoke.report, fail_on)]
+    suites += [_proof_suite(smoke.proofs, step, fail_on) for step in smoke.steps if step.name == "prove"]
+    for suite, step in zip(suites, smoke.steps, strict=True):
+        suite.set("time", f"{step.seconds:.3f}")
+    return _document(suites)
+
+
+def _document(suites: list[Element]) -> str:
     root = Element("testsuites", name="sm120kit")
-    suite = SubElement(root, "testsuite", name="sm120kit doctor")
-    for kind, number in counts.items():
-        suite.set(kind, str(number))
-        if kind != "skipped":  # the schema knows it of a suite only
-            root.set(kind, str(number))
-    properties = SubElement(suite, "properties")
-    facts = {"target": report.target, "sm120kit": report.tool_version, "verdict": report.summary.verdict}
-    for name, value in facts.items():
-        SubElement(properties, "property", name=name, value=_legal(value))
-    suite.extend(cases)
-    remarks = [*report.summary.doubts, *suppression_remarks(report)]
-    if remarks:
-        SubElement(suite, "system-out").text = _legal("\n".join(remarks))
+    for kind in ("tests", "failures", "errors"):  # the schema knows skipped of a suite only
+        root.set(kind, str(sum(int(suite.get(kind, "0")) for suite in suites)))
+    root.extend(suites)
     indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def _doctor_suite(report: Report, fail_on: FailOn) -> Element:
+    facts = {"target": report.target, "sm120kit": report.tool_version, "verdict": report.summary.verdict}
+    cases = [_case(line, report, fail_on) for line in report.checks]
+    return _suite("sm120kit doctor", facts, cases, [*report.summary.doubts, *suppression_remarks(report)])
+
+
+def _proof_suite(proofs: Sequence[ProofReport], step: Step, fail_on: FailOn) -> Element:
+    facts = {"verdict": step.outcome}
+    cases = [_proof_case(proof, report, fail_on) for report in proofs for proof in report.proofs]
+    if step.outcome == "unknown" or not cases:
+        case = Element("testcase", classname="sm120kit.prove", name="toolkit")
+        _result(case, "failure" if step.outcome == "failed" else "skipped", "unknown", step.reason, "")
+        cases.append(case)
+    why = [f"{report.cuda_home}: {report.architecture}, {report.architecture_why}" for report in proofs]
+    return _suite("sm120kit prove", facts, cases, why)
+
+
+def _suite(name: str, facts: Mapping[str, str], cases: list[Element], remarks: Sequence[str]) -> Element:
+    suite = Element("testsuite", name=name, tests=str(len(cases)))
+    for kind, tag in _COUNTED.items():
+        suite.set(kind, str(sum(case.find(tag) is not None for case in cases)))
+    properties = SubElement(suite, "properties")
+    for key, value in facts.items():
+        SubElement(properties, "property", name=key, value=_legal(value))
+    suite.extend(cases)
+    if remarks:
+        SubElement(suite, "system-out").text = _legal("\n".join(remarks))
+    return suite
 
 
 _COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 
-def _holding(cases: list[Element], tag: str) -> int:
-    return sum(case.find(tag) is not None for case in cases)
+def _proof_case(proof: Proof, report: ProofReport, fail_on: FailOn) -> Element:
+    consumers = f" ({', '.join(proof.consumers)})" if proof.consumers else ""
+    case = Element("testcase", classname="sm120kit.prove", name=_legal(f"{proof.rung}{consumers} {report.cuda_home}"))
+    case.set("time", f"{proof.seconds:.3f}")
+    if proof.outcome == "passed":
+        return case
+    lines = [proof.error or proof.reason, f"was to show that {proof.shows}", proof.command, proof.remedy]
+    lines += [f"sm120kit explain {proof.check}"] if proof.check else []
+    text = "\n".join(filter(None, lines))
+    if proof.outcome == "not-run" and not proof.prevented:
+        _result(case, "skipped", "unknown", proof.reason, "")
+    elif fail_on == "never":
+        SubElement(case, "system-out").text = _legal(text)
+    else:
+        _result(case, "failure", proof.check or proof.outcome, proof.error or proof.reason, text)
+    return case
 
 
 def _case(line: CheckLine, report: Report, fail_on: FailOn) -> Element:

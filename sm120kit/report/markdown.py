@@ -1,20 +1,43 @@
-"""The report as Markdown, to paste into an issue."""
+"""Reports as Markdown: the doctor's to paste into an issue, that of a smoke test for the page of a CI run."""
 
 from __future__ import annotations
 
 import re
 
-from sm120kit.diagnosis.types import Evidence, Fact, Outcome, Report, ReportedFinding
+from sm120kit.diagnosis.types import Evidence, Fact, Outcome, Proof, Report, ReportedFinding
 from sm120kit.report.remedies import shown
 from sm120kit.report.wording import headline, suppression_remarks, tally, unknowns
+from sm120kit.smoke.types import SmokeReport
 from sm120kit.text import copyable, visible
 
 
 def render_markdown(report: Report, *, verbose: bool = False) -> str:
     """The report as GitHub Markdown; text from the target stands in code spans or is escaped."""
+    return "\n".join(["# sm120kit doctor", "", *_report(report, verbose=verbose)]) + "\n"
+
+
+def render_smoke_markdown(smoke: SmokeReport) -> str:
+    """A smoke test: its steps as a table, then what the doctor said, then each proof."""
+    lines = ["# sm120kit smoke", "", "| step | outcome | seconds | |", "|---|---|---|---|"]
+    lines += [
+        f"| {step.name} | **{step.outcome}** | {step.seconds:.1f} | {_escaped(step.reason)} |" for step in smoke.steps
+    ]
+    lines += ["", *_report(smoke.report, verbose=False)]
+    for proof in smoke.proofs:
+        lines += ["", f"## Proof of {_escaped(proof.cuda_home)}", "", "| proof | outcome | |", "|---|---|---|"]
+        lines += [_proof_row(each) for each in proof.proofs]
+    return "\n".join(lines) + "\n"
+
+
+def _proof_row(proof: Proof) -> str:
+    name = f"{proof.rung} ({', '.join(proof.consumers)})" if proof.consumers else proof.rung
+    said = proof.error or proof.reason or proof.shows
+    cells = (name, proof.outcome, f"{said} ({proof.check})" if proof.check else said)
+    return "| " + " | ".join(_escaped(cell) for cell in cells) + " |"
+
+
+def _report(report: Report, *, verbose: bool) -> list[str]:
     lines = [
-        "# sm120kit doctor",
-        "",
         f"Target: {_escaped(report.target)}",
         "",
         f"**{headline(report)}** ({tally(report)})",
@@ -32,8 +55,7 @@ def render_markdown(report: Report, *, verbose: bool = False) -> str:
     if verbose:
         for group in report.looked_at:
             lines += ["", f"## {_escaped(group.title)}", "", "| | | |", "|---|---|---|", *map(_row, group.facts)]
-    lines += ["", f"Made by sm120kit {report.tool_version}."]
-    return "\n".join(lines) + "\n"
+    return [*lines, "", f"Made by sm120kit {report.tool_version}."]
 
 
 def _finding(finding: ReportedFinding) -> list[str]:

@@ -22,6 +22,8 @@ from sm120kit.repair.types import (
     Plan,
     Toolkits,
 )
+from sm120kit.smoke.types import SCHEMA as SMOKE_SCHEMA
+from sm120kit.smoke.types import SmokeReport
 from sm120kit.snapshot.types import SCHEMA as SNAPSHOT_SCHEMA
 from sm120kit.snapshot.types import Snapshot
 
@@ -35,6 +37,7 @@ DOCUMENTS: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "repair-plan": (PLAN_SCHEMA, Plan),
     "fix": (FIX_SCHEMA, FixReport),
     "history": (HISTORY_SCHEMA, History),
+    "smoke": (SMOKE_SCHEMA, SmokeReport),
     "toolkits": (TOOLKITS_SCHEMA, Toolkits),
 }
 """Name of each document, the value of its ``schema`` field, and its type."""

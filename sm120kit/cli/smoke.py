@@ -1,0 +1,173 @@
+"""``sm120kit smoke``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+
+import click
+from msgspec.structs import replace
+
+from sm120kit.cli.check_options import checks_dir_option, suppressions_in, suppressions_option
+from sm120kit.cli.doctor import report_crashes
+from sm120kit.cli.judging import judged, with_capacity
+from sm120kit.cli.launch_options import launch_options, with_launch
+from sm120kit.cli.output import encoding_of, terminal, write_result
+from sm120kit.cli.target_environment import data_dir_option
+from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import text_option
+from sm120kit.diagnosis.case import Case, Request
+from sm120kit.diagnosis.catalogue import read_catalogue
+from sm120kit.diagnosis.registry import Check
+from sm120kit.diagnosis.types import FailOn, ProofReport
+from sm120kit.errors import Sm120kitError
+from sm120kit.smoke.types import Level, SmokeReport, Step
+from sm120kit.smoke.verdict import prove_step, smoke_exit_code, smoke_report, static_step
+from sm120kit.snapshot.types import Snapshot
+
+EPILOG = """\b
+Examples:
+  sm120kit smoke --image-archive image.tar --gpu rtx-pro-6000x8 --driver 580.95.05
+      an image as docker save wrote it, on a machine without a GPU
+  sm120kit smoke --level prove --gpu rtx-pro-6000 --format junit -o smoke.xml
+      inside the image: the doctor, and everything compiled and linked for real
+
+\b
+Levels, each with those before it:
+  static   what the doctor says, for the hardware named
+  prove    preprocess, compile and link with the target's own tools
+
+\b
+Exit codes: 0 good, 1 a step failed, 2 wrong usage, 3 a fault of sm120kit itself,
+4 the target cannot be examined. What could not be told is no failure, unless
+--fail-on unknown says so. Where GITHUB_STEP_SUMMARY names a file, the report is
+appended to it.
+"""
+
+SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+
+
+@click.command(epilog=EPILOG)
+@click.option(
+    "--level", type=click.Choice(["static", "prove"]), default="static", show_default=True, help="How far to go."
+)
+@target_options(takes_snapshot=True)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "unknown", "never"]),
+    default="error",
+    show_default=True,
+    help="What makes the exit code 1; each takes in those before it.",
+)
+@suppressions_option
+@checks_dir_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "junit", "markdown"]),
+    default="text",
+    show_default=True,
+    help="How to write the report.",
+)
+@text_option("-o", "--output", metavar="FILE", help="Write the report to this file.")
+@launch_options
+@data_dir_option
+def command(
+    *,
+    level: Level,
+    target: Asked,
+    fail_on: FailOn,
+    suppressions: str,
+    checks_dirs: Sequence[str],
+    form: str,
+    output: str,
+    model: str,
+    sglang: str,
+    sglang_arguments: Sequence[str],
+    data_dir: str,
+) -> int:
+    """Say with one exit code whether an image or environment is fit for the hardware it is meant for."""
+    start = time.monotonic()
+    request = target.request()
+    lived_with = suppressions_in(suppressions)
+    checks = read_catalogue(checks_dirs).checks
+    if level == "prove" and (target.snapshot or target.options.of_image):
+        raise Sm120kitError(
+            "--level prove runs the target's compiler, and a snapshot or an image has none that can be run",
+            hint="Run it inside the image: docker run IMAGE sm120kit smoke --level prove …",
+        )
+    target = target._replace(options=replace(target.options, data_dir=data_dir))
+
+    snapshot = target.read()
+    request = with_launch(request, snapshot, model=model, sglang=sglang, arguments=sglang_arguments)
+    report, results = judged(with_capacity(Case(snapshot, request)), checks, checks, lived_with)
+    steps = [static_step(report, fail_on, time.monotonic() - start)]
+    _tell(steps[-1])
+    proofs: tuple[ProofReport, ...] = ()
+    if level == "prove":
+        before_proofs = time.monotonic()
+        proofs = _proofs(target, snapshot, request, checks)
+        steps.append(prove_step(proofs, fail_on, time.monotonic() - before_proofs))
+        _tell(steps[-1])
+
+    smoke = smoke_report(level, steps, report, proofs, time.monotonic() - start)
+    write_result(_rendered(smoke, form, fail_on, output), output)
+    _append_summary(smoke)
+    report_crashes(results)
+    return smoke_exit_code(smoke)
+
+
+def _proofs(
+    target: Asked, snapshot: Snapshot, request: Request, checks: Mapping[str, Check]
+) -> tuple[ProofReport, ...]:
+    """Every toolkit that is judged, proved as a shell meets it that has sourced the env script of a repair."""
+    from sm120kit.cli.workbench import bench_of
+    from sm120kit.proof.cache import open_cache
+    from sm120kit.proof.execute import prove
+
+    bench = bench_of(target, snapshot)
+    case = replace(bench.as_repaired(), request=request)
+    cache, all_checks = open_cache(), tuple(checks.values())
+    return tuple(
+        prove(case, use, all_checks, bench.environment(case, use.toolkit.home), cache=cache) for use in case.toolkits
+    )
+
+
+def _tell(step: Step) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"  {step.name}: {step.outcome} ({step.seconds:.1f} s)", err=True)
+
+
+def _rendered(smoke: SmokeReport, form: str, fail_on: FailOn, output: str) -> str | bytes:
+    if form == "json":
+        from sm120kit.text import encode_json
+
+        return encode_json(smoke)
+    if form == "junit":
+        from sm120kit.report.junit import render_smoke_junit
+
+        return render_smoke_junit(smoke, fail_on).encode()
+    if form == "markdown":
+        from sm120kit.report.markdown import render_smoke_markdown
+
+        return render_smoke_markdown(smoke).encode()
+    from sm120kit.report.smoke import render_smoke
+
+    width, colour = terminal(output)
+    return render_smoke(smoke, width=width, colour=colour, encoding=encoding_of(output))
+
+
+def _append_summary(smoke: SmokeReport) -> None:
+    """GitHub shows what a step appends to this file. That it cannot be written changes no verdict."""
+    path = os.environ.get(SUMMARY_VARIABLE, "")
+    if not path:
+        return
+    from sm120kit.report.markdown import render_smoke_markdown
+
+    try:
+        with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(render_smoke_markdown(smoke))
+    except OSError as error:
+        click.echo(f"sm120kit: the summary was not written to {path}: {error.strerror}", err=True)

@@ -1,0 +1,111 @@
+"""``sm120kit smoke``: it exits like the doctor, writes what it is asked for, and proves what is there."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from xml.etree.ElementTree import fromstring
+
+import pytest
+
+from tests.builders import named, toolkit
+from tests.cli.conftest import Command, Saved
+from tests.image_archives import docker_save, file, tar
+from tests.programs import require_program
+from tests.tiny_toolkit import make_tiny_toolkit
+
+BROKEN = named(toolkits=(toolkit(cccl=None),))
+FORMATS = ("text", "json", "junit", "markdown")
+
+
+@pytest.mark.parametrize("fail_on", ["error", "warning", "unknown", "never"])
+def test_static_exits_like_the_doctor(fail_on: str, sm120kit: Command, saved: Saved) -> None:
+    for taken in (named(), BROKEN):
+        path = saved(taken)
+        for form in FORMATS:
+            options = ("--snapshot", path, "--fail-on", fail_on, "--format", form)
+            answer = sm120kit("smoke", *options)
+            assert answer.err == ""
+            assert answer.code == sm120kit("doctor", *options).code
+            assert answer.out
+
+
+def test_the_report_goes_to_a_file_and_nothing_to_stdout(sm120kit: Command, saved: Saved, tmp_path: Path) -> None:
+    answer = sm120kit("smoke", "--snapshot", saved(BROKEN), "--format", "junit", "-o", str(tmp_path / "smoke.xml"))
+    assert (answer.code, answer.out, answer.err) == (1, "", "")
+    assert fromstring((tmp_path / "smoke.xml").read_bytes())[0].get("name") == "sm120kit doctor"
+
+
+def test_the_summary_of_github_is_appended_to(
+    sm120kit: Command, saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    answer = sm120kit("smoke", "--snapshot", saved(BROKEN), "--format", "json")
+    assert (answer.code, answer.err) == (1, "")
+    json.loads(answer.out)
+    assert summary.read_text().startswith("before\n# sm120kit smoke\n")
+    assert "| static | **failed** |" in summary.read_text()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "no" / "folder"))
+    answer = sm120kit("smoke", "--snapshot", saved(named()))
+    assert answer.code == 0
+    assert "the summary was not written" in answer.err
+
+
+def test_an_image_archive(sm120kit: Command, tmp_path: Path) -> None:
+    path = docker_save(tmp_path / "i.tar", tar(file("etc/os-release", "PRETTY_NAME=Test\n")))
+    answer = sm120kit("smoke", "--image-archive", str(path), "--gpu", "rtx-5090", "--format", "json")
+    assert answer.code == 0
+    data = json.loads(answer.out)
+    assert data["outcome"] == "unknown"
+    assert "packages of the target could not be listed" in data["steps"][0]["reason"]
+
+
+@pytest.mark.parametrize("option", ["--root", "--image-archive", "--snapshot"])
+def test_nothing_is_proved_in_an_image(option: str, sm120kit: Command, tmp_path: Path) -> None:
+    answer = sm120kit("smoke", "--level", "prove", option, str(tmp_path))
+    assert answer.code == 2
+    assert "--level prove runs the target's compiler" in answer.err
+
+
+def test_prove_where_nothing_takes_a_toolkit(sm120kit: Command, tmp_path: Path) -> None:
+    answer = sm120kit("smoke", "--level", "prove", "--site-packages", str(tmp_path), "--no-system-toolkits",
+                      "--format", "json", "--gpu", "rtx-5090")  # fmt: skip
+    data = json.loads(answer.out)
+    assert (answer.code, data["outcome"], [step["outcome"] for step in data["steps"]]) == (
+        0, "unknown", ["unknown", "unknown"],
+    )  # fmt: skip
+    again = sm120kit("smoke", "--level", "prove", "--site-packages", str(tmp_path), "--no-system-toolkits",
+                     "--fail-on", "unknown", "--gpu", "rtx-5090")  # fmt: skip
+    assert again.code == 1
+
+
+def test_a_broken_toolkit_fails_and_its_repair_passes(sm120kit: Command, tmp_path: Path) -> None:
+    """static and prove, before and after ``fix --apply``, for an nvcc of a few lines."""
+    require_program("gcc", "g++", "as")
+    made = make_tiny_toolkit(tmp_path)
+    (tmp_path / "env").write_text(f"PATH={os.environ['PATH']}\n")
+    target = ("--site-packages", str(made.site_packages), "--no-system-toolkits", "--gpu", "rtx-5090",
+              "--cuda-home", str(made.cuda_home), "--env-file", str(tmp_path / "env"),
+              "--data-dir", str(tmp_path / "data"))  # fmt: skip
+    broken = sm120kit("smoke", "--level", "prove", "--format", "json", *target)
+    assert broken.code == 1, broken.err
+    assert [step["outcome"] for step in json.loads(broken.out)["steps"]] == ["failed", "failed"]
+    assert sm120kit("smoke", *target).code == 1
+    fixed = sm120kit("fix", "--apply", "--json", *target)
+    assert fixed.code == 0, fixed.out
+    unused = sm120kit("smoke", *target)
+    assert unused.code == 1
+    assert "repair.view-not-used" in unused.out
+    assert sm120kit("env", "--shell", "systemd", "-o", str(tmp_path / "env"), *target).code == 0
+    view = json.loads(fixed.out)["plan"]["current"]
+    in_use = [view if word == str(made.cuda_home) else word for word in target]
+    assert sm120kit("smoke", *in_use).code == 0
+    repaired = sm120kit("smoke", "--level", "prove", "--format", "json", *in_use)
+    data = json.loads(repaired.out)
+    assert [step["outcome"] for step in data["steps"]] == ["passed", "passed"], data["steps"]
+    assert repaired.code == 0
+    assert all(step["seconds"] > 0 for step in data["steps"])
+    assert data["proofs"][0]["cuda_home"].startswith(str(tmp_path / "data"))
