@@ -50,6 +50,8 @@ def test_a_command_keeps_its_words() -> None:
     assert copyable("'é' \"é\" é", "ascii") == r"""''$'\303\251''' ""$'\303\251'"" $'\303\251'"""
     assert copyable("rm 'a\nb\udce9'") == r"rm 'a'$'\012''b'$'\351'''"
 
+    assert copyable("\ud800\udce9") == r"$'\355\240\200\351'"
+
 
 @given(st.text(st.characters(codec="utf-8")))
 def test_a_copyable_command_is_visible_and_stays(text: str) -> None:

@@ -108,6 +108,8 @@ class Replica(Struct, frozen=True):
     restarts: int = 0
     deaths: tuple[Death, ...] = ()
     """The latest ones, newest last."""
+    url: str = ""
+    """Of a server that is not ours: its address as it was given."""
 
 
 class Event(Struct, frozen=True):
@@ -142,6 +144,8 @@ class Fleet(Struct, frozen=True):
     ended: bool = False
     """The supervisor has stopped all of it and is gone."""
     detached: bool = False
+    drain_s: float = 30
+    """What its servers get from SIGTERM until SIGKILL."""
     started: float = 0
     updated: float = 0
     spec_digest: str = ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sm120kit.fleet.types import Fleet
 from sm120kit.report.fleet_table import write_table
 from sm120kit.report.fleet_troubles import not_judged, write_ladder, write_troubles
@@ -49,14 +51,25 @@ def render_status(
 
 
 def render_summary(
-    fleet: Fleet, now: float, *, width: int = 100, colour: bool = False, verbose: bool = False, encoding: str = "utf-8"
+    fleet: Fleet,
+    now: float,
+    *,
+    width: int = 100,
+    colour: bool = False,
+    verbose: bool = False,
+    encoding: str = "utf-8",
+    remarks: Sequence[str] = (),
 ) -> str:
-    """How a launch or a verification ended."""
+    """How a launch or a verification ended. ``remarks``: what happened to it afterwards."""
     lines = Lines(width, encoding)
     write_rehearsal(lines, fleet)
     lines.prose(title(fleet), style="bold")
     write_table(lines, fleet, now)
     _write_summary(lines, fleet, verbose=verbose)
+    if remarks:
+        lines.blank()
+        for remark in remarks:
+            lines.prose(remark, style="dim")
     write_rehearsal(lines, fleet)
     return lines.render(colour=colour)
 

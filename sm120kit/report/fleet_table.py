@@ -17,7 +17,8 @@ def write_table(lines: Lines, fleet: Fleet, now: float, *, indent: int = 0) -> N
         lines,
         [
             Column("#", [Cell(str(each.index)) for each in replicas], right=True, need=99),
-            Column("GPU", [Cell((each.gpu_index or each.gpu) if each.gpu else "cpu") for each in replicas], need=98),
+            Column("GPU", [Cell(_gpu(each)) for each in replicas], need=98),
+            Column("address", [Cell(each.url) for each in replicas], need=97),
             Column("port", [Cell(str(each.port)) for each in replicas], right=True, need=90),
             Column("state", [Cell(each.state, STYLES[each.state]) for each in replicas], need=99),
             Column("at", [Cell(_at(each), "dim") for each in replicas], need=60, least=14),
@@ -41,6 +42,13 @@ def seconds_left(fleet: Fleet, replica: Replica, now: float) -> float | None:
     if replica.state != "loading" or replica.started is None or not known:
         return None
     return max(known) - (now - replica.started)
+
+
+def _gpu(replica: Replica) -> str:
+    """Empty where it is not ours, and nobody knows."""
+    if replica.url:
+        return ""
+    return (replica.gpu_index or replica.gpu) if replica.gpu else "cpu"
 
 
 def _at(replica: Replica) -> str:

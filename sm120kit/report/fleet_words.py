@@ -32,7 +32,7 @@ def write_rehearsal(lines: Lines, fleet: Fleet) -> None:
 
 def title(fleet: Fleet) -> str:
     """What runs, in one line."""
-    pieces = [f"{fleet.name}: {counted(len(fleet.replicas), 'server')}" if fleet.name else "servers"]
+    pieces = [(f"{fleet.name}: " if fleet.name else "") + counted(len(fleet.replicas), "server")]
     if fleet.model:
         pieces.append(f"of {fleet.served_model_name or fleet.model}")
     if fleet.sglang:
@@ -42,6 +42,8 @@ def title(fleet: Fleet) -> str:
 
 def place(replica: Replica) -> str:
     """The replica with its GPU and port, as a sentence names it."""
+    if replica.url:
+        return f"server {replica.index}, {replica.url}"
     where = f"GPU {replica.gpu_index or replica.gpu}" if replica.gpu else "the CPU"
     return f"replica {replica.index} on {where}, port {replica.port}"
 
@@ -49,6 +51,16 @@ def place(replica: Replica) -> str:
 def verified(fleet: Fleet) -> int:
     """How many replicas are verified now."""
     return sum(replica.state == "verified" for replica in fleet.replicas)
+
+
+def one_line(fleet: Fleet) -> str:
+    """How far it is, for a place that has one line."""
+    rehearsed = "rehearsal: " if fleet.rehearsal else ""
+    if fleet.verified:
+        return f"{rehearsed}all {len(fleet.replicas)} verified at level {fleet.level}"
+    others = [f"replica {each.index} {each.state}" for each in fleet.replicas if each.state != "verified"]
+    shown = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+    return f"{rehearsed}{verified(fleet)} of {len(fleet.replicas)} verified; {shown}"
 
 
 def duration(seconds: float) -> str:

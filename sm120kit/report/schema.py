@@ -12,6 +12,8 @@ from sm120kit.diagnosis.logs.types import SCHEMA as WHY_SCHEMA
 from sm120kit.diagnosis.logs.types import Why
 from sm120kit.diagnosis.types import COMPARISON_SCHEMA, PROOF_SCHEMA, Comparison, ProofReport, Report
 from sm120kit.diagnosis.types import SCHEMA as REPORT_SCHEMA
+from sm120kit.fleet.types import SCHEMA as FLEET_SCHEMA
+from sm120kit.fleet.types import Fleet
 from sm120kit.repair.types import (
     FIX_SCHEMA,
     HISTORY_SCHEMA,
@@ -39,6 +41,7 @@ DOCUMENTS: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "history": (HISTORY_SCHEMA, History),
     "smoke": (SMOKE_SCHEMA, SmokeReport),
     "toolkits": (TOOLKITS_SCHEMA, Toolkits),
+    "fleet": (FLEET_SCHEMA, Fleet),
 }
 """Name of each document, the value of its ``schema`` field, and its type."""
 

@@ -95,6 +95,19 @@ def test_what_could_not_be_judged_is_said_once_for_all() -> None:
     ]
 
 
+def test_servers_that_are_not_ours_are_named_by_their_address() -> None:
+    url = "http://10.0.0.5:30000"
+    said = render_summary(fleet(replica(0, "unverified", gpu="", url=url), name="", model="", sglang=""), START + 60)
+    assert said.splitlines()[0] == "1 server, level load"
+    assert f"server 0, {url}: unverified" in said
+    assert "cpu" not in said
+
+
+def test_what_happened_afterwards_stands_at_the_end() -> None:
+    said = render_summary(EIGHT, START + 60, remarks=("stopped: no process of it is left",))
+    assert said.endswith("\n\nstopped: no process of it is left\n")
+
+
 @pytest.mark.parametrize("render", [render_live, render_status, render_summary])
 def test_a_rehearsal_says_so_first_and_last(render: object) -> None:
     assert callable(render)
