@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 MOST_BYTES = 8 << 20
 """Of one answer. /server_info has some 40 KiB."""
 
-MOST_CONNECTIONS = 4096
-
 _SPARE_FILES = 256
 """What a process needs open beside its connections."""
 
@@ -51,7 +49,11 @@ class Asking:
         self._api_key = api_key
 
     async def get(self, url: str, path: str, *, limit_s: float) -> Reply:
-        """The JSON at ``path`` of the server ``url``. Never raises for what a server does."""
+        """The JSON at ``path`` of the server ``url``. Never raises for what a server does.
+
+        Raises:
+            Sm120kitError: ``url`` is no address.
+        """
         return await self._ask("GET", url, path, None, limit_s)
 
     async def post(self, url: str, path: str, question: object, *, limit_s: float) -> Reply:
@@ -114,7 +116,7 @@ async def open_asking(api_key: str = "") -> AsyncIterator[Asking]:
     if api_key:
         headers["Authorization"] = f"Bearer {api_key}"
     async with ClientSession(
-        connector=TCPConnector(limit=MOST_CONNECTIONS),
+        connector=TCPConnector(limit=0),
         headers=headers,
         cookie_jar=DummyCookieJar(),
         trust_env=False,

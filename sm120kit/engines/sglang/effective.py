@@ -119,6 +119,14 @@ def same_setting(name: str, one: str, other: str) -> bool:
     return a is not None and b is not None and abs(a - b) <= max(1.0, MEASURED_DIFFERENCE * max(abs(a), abs(b)))
 
 
+def larger_measure(name: str, one: str, other: str) -> str | None:
+    """Of two measures, that of the server which has more room: the other one lacks it. ``None`` where they are none."""
+    a, b = _number(one), _number(other)
+    if name not in MEASURED or a is None or b is None:
+        return None
+    return one if a > b else other
+
+
 def took_effect(name: str, asked: Value, settings: Mapping[str, Any]) -> Became | None:
     """What became of a setting that was asked for; ``None`` where SGLang was left to choose, or does not tell."""
     if name in NOT_KEPT or name not in settings or asked is None or asked == "auto" or asked == -1:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from sm120kit.diagnosis.launch import Value
-from sm120kit.engines.sglang.effective import comparable, effective_settings, same_setting, took_effect
+from sm120kit.engines.sglang.effective import comparable, effective_settings, larger_measure, same_setting, took_effect
 from sm120kit.engines.sglang.launch_line import read_launch_line
 from sm120kit.fleet.types import Struct, Verdict
 from sm120kit.fleet.verification.wording import quoted, replicas
@@ -40,7 +40,7 @@ def read_settings(answer: object, arguments: Sequence[str], problem: str = "") -
         return Settings(problem=f"/server_info {problem}")
     settings = effective_settings(answer)
     version = settings.get("version")
-    if not isinstance(version, str) or "model_path" not in settings:
+    if not isinstance(version, str) or not isinstance(settings.get("model_path"), str):
         return Settings(problem="/server_info answers as no SGLang does")
     if not isinstance(answer, dict) or not answer.get("internal_states"):
         return Settings(problem="/server_info holds no record of the scheduler (internal_states)")
@@ -79,7 +79,7 @@ def _odd_ones(name: str, values: Mapping[int, str], reference: Mapping[str, str]
     if reference:
         right: str | None = reference.get(name, _ABSENT)
     elif len(counted) == 2 and counted[0][1] == counted[1][1] and not same_setting(top, counted[0][0], counted[1][0]):
-        right = None  # two values with as many holders each
+        right = larger_measure(top, counted[0][0], counted[1][0])  # two values with as many holders each
     else:
         right = counted[0][0]
     found = {}

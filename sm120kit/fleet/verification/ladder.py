@@ -52,7 +52,12 @@ async def verify(
     not verified now gave before. ``on_verdict`` is called with a server's number and each of its verdicts, once, when
     it is known. Whatever a server does, this ends within ``limits.verify`` and a little, and no server's fault hides
     another's verdicts.
+
+    Raises:
+        Sm120kitError: an address is none.
     """
+    for each in subjects:
+        split_address(each.url)
     wanted = Wanted(level, thinking, reasoning_parser, tuple(arguments), limits)
     known = reference or Reference()
     climbs = [Climb(each, wanted, on_verdict or _unheard) for each in subjects]

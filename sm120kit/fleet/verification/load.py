@@ -99,7 +99,7 @@ def _room(tokens: int, page: int) -> int:
 
 async def put(asking: Asking, url: str, requests: int, tokens_each: int, *, granted: int, limit_s: float) -> Round:
     """Put that many requests to one server at once, and watch it until all are answered."""
-    before = read_load((await asking.get(url, "/v1/loads", limit_s=min(5.0, limit_s))).value)
+    others = await _others(asking, url, min(5.0, limit_s))
     watch = _Watch(min(requests, granted))
     watcher = asyncio.create_task(watch.run(asking, url))
     started = time.monotonic()
@@ -111,7 +111,6 @@ async def put(asking: Asking, url: str, requests: int, tokens_each: int, *, gran
     seconds = time.monotonic() - started
     counts = [_tokens(reply) for reply in replies]
     faults = [fault for reply in replies if (fault := _fault(reply, tokens_each))]
-    others = before.running + before.waiting if before else 0
     return Round(
         requests=requests,
         tokens_each=tokens_each,
@@ -125,6 +124,18 @@ async def put(asking: Asking, url: str, requests: int, tokens_each: int, *, gran
         looks=watch.looks,
         look_problem=watch.problem,
     )
+
+
+async def _others(asking: Asking, url: str, limit_s: float) -> int:
+    """Requests that the server has though none is ours. What it counts may lag behind, so that it is asked again."""
+    count = 0
+    for pause in (0.0, 0.1, 0.3):
+        await asyncio.sleep(pause)
+        load = read_load((await asking.get(url, "/v1/loads", limit_s=limit_s)).value)
+        count = load.running + load.waiting if load else 0
+        if not count:
+            break
+    return count
 
 
 async def _one(asking: Asking, url: str, number: int, tokens: int, limit_s: float) -> Reply:
@@ -148,7 +159,7 @@ class _Watch:
 
     async def run(self, asking: Asking, url: str) -> None:
         while self.least_waiting != 0:
-            reply = await asking.get(url, "/v1/loads?include=core", limit_s=5)
+            reply = await asking.get(url, "/v1/loads", limit_s=5)
             load = read_load(reply.value)
             if load is None:
                 self.problem = f"/v1/loads {reply.problem or 'does not tell how many requests run'}"
@@ -180,7 +191,13 @@ def _fault(reply: Reply, tokens_each: int) -> str:
 
 def next_length(done: Round, most_tokens: int, limit_s: float) -> int | None:
     """How long answers must be in the next round; ``None`` = there is none: all was seen, or longer ones do not fit."""
-    if done.together or not done.complete or done.tokens_each >= most_tokens or 2 * done.seconds > limit_s:
+    if (
+        done.together
+        or not done.complete
+        or not done.looks
+        or done.tokens_each >= most_tokens
+        or 2 * done.seconds > limit_s
+    ):
         return None
     return min(2 * done.tokens_each, most_tokens)
 

@@ -13,7 +13,7 @@ from sm120kit.fleet.gpus import GpuMemory
 from sm120kit.fleet.spec import Gpu
 from sm120kit.fleet.types import Struct, Verdict
 from sm120kit.fleet.verification.types import Subject
-from sm120kit.fleet.verification.wording import GIB, gib, replicas
+from sm120kit.fleet.verification.wording import GIB, gib
 
 PLAN_TOLERANCE = 0.03
 PLAN_SLACK = 1.5 * GIB
@@ -23,6 +23,9 @@ allocator keeps come to 0.6 to 1.3 GiB more or less, and pools follow the free m
 SISTER_TOLERANCE = 0.02
 SISTER_SLACK = 1.0 * GIB
 """The same between servers that are set up alike: they have all of that in common but the free memory of the moment."""
+
+FEWEST = 3
+"""Sizes, from which on one can be told to be unusual."""
 
 
 class Held(Struct, frozen=True):
@@ -73,7 +76,7 @@ def _judge(
         for number, other in subjects.items()
         if number != index and found[number].each and {(each.name, each.memory_total) for each in other.gpus} == kinds
     ]
-    sizes = [size for number in sisters for size in found[number].each] or list(before)
+    sizes = [*own.each, *(size for number in sisters for size in found[number].each), *(() if sisters else before)]
     footprint = subject.expected.footprint if subject.expected else None
     most, least = max(own.each), min(own.each)
     parts = [f"holds {gib(sum(own.each))}"]
@@ -84,19 +87,21 @@ def _judge(
             faults.append(f"{gib(footprint - least)} less than planned")
         if most > footprint + max(PLAN_SLACK, PLAN_TOLERANCE * footprint):
             faults.append(f"{gib(most - footprint)} more than planned")
-    if sizes:
+    # Of two that differ, neither is the odd one.
+    compared = len(sizes) >= FEWEST
+    if compared:
         usual = median(sizes)
         slack = max(SISTER_SLACK, SISTER_TOLERANCE * usual)
-        parts.append(f"{gib(usual)} is usual {f'among {replicas(sisters)}' if sisters else 'here'}")
-        # A GPU that is off is told by comparing with many; of two that differ, neither is the odd one.
-        if len(sizes) > 1 and (usual - least > slack or most - usual > slack):
-            faults.append(f"{gib(max(usual - least, most - usual))} {'more' if most - usual > slack else 'less'} "
-                          "than usual")  # fmt: skip
+        parts.append(f"the median is {gib(usual)}")
+        if usual - least > slack:
+            faults.append(f"{gib(usual - least)} less than is usual here")
+        if most - usual > slack:
+            faults.append(f"{gib(most - usual)} more than is usual here")
     parts.append(f"{gib(own.used)} of {gib(own.total)} in use, {gib(own.before)} of it before the start")
     evidence = "; ".join(parts)
     if faults:
         return _verdict(False, f"{' and '.join(faults)}: {evidence}")
-    if footprint is None and len(sizes) < 2:
+    if footprint is None and not compared:
         return _verdict(None, f"{evidence}; there is no plan and too few sisters to hold that against")
     return _verdict(True, evidence)
 

@@ -10,8 +10,8 @@ import ipaddress
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from urllib.parse import urlsplit
 
+from sm120kit.engines.sglang.client import split_address
 from sm120kit.fleet.process.family import family
 from sm120kit.fleet.types import ProcessId, Struct, Verdict
 from sm120kit.redaction import redacted
@@ -46,7 +46,7 @@ def listening(ports: Iterable[int]) -> tuple[Holder, ...]:
 
 def judge_port_owner(url: str, root: ProcessId, holders: Sequence[Holder]) -> Verdict:
     """Whether every socket that a connection to ``url`` can reach is held by ``root`` or what it started."""
-    parts = urlsplit(url)
+    parts = split_address(url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     ours = {each.pid for each in family(root)}
     if not ours:
@@ -93,13 +93,17 @@ def _held_by(pids: Iterable[int], holder: Holder) -> bool:
     """Whether one of these processes holds that socket too."""
     if not holder.inode:
         return False
-    for pid in pids:
-        with suppress(OSError):
-            for entry in os.scandir(f"/proc/{pid}/fd"):
-                with suppress(OSError):
-                    if os.readlink(entry.path) == holder.inode:
-                        return True
-    return False
+    return any(holder.inode in _open_files(pid) for pid in pids)
+
+
+def _open_files(pid: int) -> set[str]:
+    """What a process has open: ``socket:[INODE]`` for a socket."""
+    found = set()
+    with suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with suppress(OSError):
+                found.add(os.readlink(f"/proc/{pid}/fd/{name}"))
+    return found
 
 
 def _inode(pid: int | None, descriptor: int) -> str:
