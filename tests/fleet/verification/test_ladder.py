@@ -234,7 +234,7 @@ def test_requests_of_others_do_not_fail_the_load() -> None:
 
 
 def test_a_slow_one_is_measured_twice_before_it_is_said() -> None:
-    outcome = verified(*(Server() for _ in range(3)), Server(token_s=0.006))
+    outcome = verified(*(Server() for _ in range(3)), Server(token_s=0.02))
     assert [each.verified for each in outcome.replicas] == [True, True, True, False]
     assert verdict(outcome, 3, "throughput").evidence.startswith("slow, measured twice: ")
 
