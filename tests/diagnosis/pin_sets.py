@@ -130,7 +130,9 @@ SERVERS: dict[str, Snapshot] = {
             "TRITON_PTXAS_BLACKWELL_PATH": f"{CU13}/bin/ptxas",
         },
         loader_dirs=("/usr/local/nvidia/lib64",),
-        built_modules=(BuiltModules("flashinfer", "/home/me/.cache/flashinfer/0.7.2/120f", CU13, 9, known(CU13)),),
+        built_modules=(
+            BuiltModules("flashinfer", "/home/me/.cache/flashinfer/0.7.2/120f/cached_ops", CU13, 9, known(CU13)),
+        ),
     ),
     "a vLLM venv": snapshot(
         distributions=packages(**VLLM),

@@ -234,6 +234,9 @@ def test_an_image_that_is_whole_but_for_the_driver_has_no_error() -> None:
     base = snapshot(host=host_without_gpu(), driver=no_driver(), consumers=(flashinfer(), sglang()))
     image = replace(base, target=Target("root", "/", "--root", root="/srv/image", live=False))
     assert not bad_findings(replace(image, link_probes=(probe(asked=False),)))
+    of_nvidia = {"NVIDIA_REQUIRE_CUDA": "cuda>=13.0 brand=tesla,driver>=570,driver<571", "CUDA_VERSION": "13.0.1"}
+    named = replace(image, link_probes=(probe(asked=False),), environment=of_nvidia)
+    assert not bad_findings(named, Request(parse_gpus("rtx-pro-6000x8"), "580.95.05"))
     without_stub = replace(image, link_probes=(probe(missing=("cuda",), asked=False),))
     assert [(found.check, found.severity) for found in bad_findings(without_stub)] == [
         ("toolkit.libcuda-stub-missing", Severity.WARNING)
@@ -249,6 +252,7 @@ def test_a_whole_server_has_no_finding_but_those_that_are_due(name: str) -> None
 
 NEEDS_MORE = (
     "capacity.",
+    "container.require-cuda",
     "attention.",
     "kernels.",
     "sglang.argument-renamed",
@@ -256,7 +260,8 @@ NEEDS_MORE = (
     "repair.",
     "toolkit.proof-failed",
 )
-"""Checks of what these stacks do not have: a launch line, SGLang's own metadata, a repair, a proof that was run."""
+"""Checks of what these stacks do not have: a named driver, a launch line, SGLang's own metadata, a repair, a
+proof that was run."""
 
 
 def test_every_check_looked_at_some_healthy_stack() -> None:

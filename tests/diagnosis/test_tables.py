@@ -17,6 +17,7 @@ from sm120kit.diagnosis.development_headers import DevelopmentHeader, ModuleHead
 from sm120kit.diagnosis.drivers import OldestDriver
 from sm120kit.diagnosis.flashinfer import FlashinferRule
 from sm120kit.diagnosis.gpus import GpuModel
+from sm120kit.diagnosis.image_requirements import DriverCuda
 from sm120kit.diagnosis.kernels import KernelChoice, MoeBlock, SharedMemory, TunedMoe
 from sm120kit.diagnosis.parts import ToolkitPart
 from sm120kit.diagnosis.pins import Minimum
@@ -45,6 +46,7 @@ TABLES: dict[str, type[Row]] = {
     "cccl_features": CcclFeature,
     "compile_targets": CompileTarget,
     "development_headers": DevelopmentHeader,
+    "driver_cuda": DriverCuda,
     "drivers": OldestDriver,
     "flashinfer_rules": FlashinferRule,
     "kernel_wheels": KernelWheel,
