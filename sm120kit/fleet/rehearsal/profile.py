@@ -29,7 +29,7 @@ class Profile(NamedTuple):
     wording: str
     """The version that is known best before it: how lines are worded and answers built."""
     folder: str
-    """Where the profile lies, and marks of faults that are to happen once."""
+    """Where marks of faults lie that are to happen once."""
     arguments: tuple[str, ...]
     """SGLang's arguments that ``settings`` were resolved for."""
     settings: dict[str, Any]
@@ -87,9 +87,11 @@ def write_profile(profile: Profile, path: Path) -> None:
     part.replace(path)
 
 
-def profile_of(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Path:
-    """Write the profile of one replica into ``folder`` and return its path; the simulated GPUs of the fleet are laid
-    out in ``folder/gpus`` the first time.
+def profile_of(spec: FleetSpec, replica: ReplicaSpec, folder: Path, path: Path | None = None) -> Path:
+    """Write the profile of one replica to ``path``, else into ``folder``; returns the path.
+
+    ``folder`` is kept for all stand-ins of the fleet and all their starts: its simulated GPUs are laid out in
+    ``folder/gpus`` the first time, and marks say which faults happened already.
 
     Raises:
         Sm120kitError: a fault of the spec is none, or its arguments cannot be read.
@@ -99,7 +101,7 @@ def profile_of(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Path:
     gpu_folder = folder / "gpus"
     if not gpu_folder.exists():
         lay_out(gpu_folder, tuple(gpu for each in spec.replicas for gpu in each.gpus))
-    path = folder / f"rehearsal-{replica.index}.json"
+    path = path or folder / f"profile-{replica.index}.json"
     write_profile(make_profile(spec, replica, folder), path)
     return path
 
@@ -115,7 +117,7 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
 
     rehearsal = spec.rehearsal
     faults = faults_of(rehearsal.faults, replica.index) if rehearsal else ()
-    resolved = resolve(spec.arguments, spec.sglang, spec.model)
+    resolved = resolve((*spec.arguments, *replica.arguments), spec.sglang, spec.model)
     expected = replica.expected
     granted = expected.granted if expected else spec.requested or 32
     roofline = expected.roofline_tokens_per_second if expected else None

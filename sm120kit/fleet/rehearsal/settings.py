@@ -16,6 +16,7 @@ import msgspec
 from sm120kit.diagnosis.launch import LaunchLine
 from sm120kit.diagnosis.versions import version_key
 from sm120kit.engines.sglang import flag_table, read_launch_line
+from sm120kit.engines.sglang.arguments import SECRET_SETTINGS, without
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.rehearsal.shapes import Shape, blank, fits
 from sm120kit.snapshot.facts import Known
@@ -23,8 +24,6 @@ from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.model_dir import read_model
 
 RECORDED = Path(__file__).parent / "recorded.json"
-
-SECRET = frozenset({"api_key", "admin_api_key", "ssl_keyfile_password"})
 
 OF_EACH_REPLICA = ("--model-path", "--served-model-name", "--host", "--port", "--nccl-port", "--random-seed",
                    "--tp-size", "--mem-fraction-static", "--chunked-prefill-size", "--max-running-requests",
@@ -60,12 +59,13 @@ class Resolved(NamedTuple):
 
 
 def resolve(arguments: Sequence[str], version: str, model: str) -> Resolved:
-    """Resolve ``arguments``, those of the launch line without its secrets, for a model's folder or name.
+    """Resolve the arguments of a launch line, without its secrets, for a model's folder or name.
 
     Raises:
         Sm120kitError: this version would not take the arguments.
     """
-    line = read_launch_line(arguments, version)
+    public = without(arguments, SECRET_SETTINGS, version)
+    line = read_launch_line(public, version)
     if line.problems:
         raise Sm120kitError(line.problems[0].text)
     wording = recorded_version(version)
@@ -76,14 +76,14 @@ def resolve(arguments: Sequence[str], version: str, model: str) -> Resolved:
     for dest, value in values.items():
         name = own_names.get(dest, dest)
         plain = list(value) if isinstance(value, tuple) else value
-        if name in names and name not in SECRET and (dest in line.given or fits(names[name], plain)):
+        if name in names and name not in SECRET_SETTINGS and (dest in line.given or fits(names[name], plain)):
             settings[name] = plain
     facts = read_model(Files(), model)
     longest = facts.value.max_positions if isinstance(facts, Known) else 0
     settings |= {"model_path": model, "tokenizer_path": settings.get("tokenizer_path") or model}
     return Resolved(
         wording=wording,
-        arguments=tuple(_without_secrets(arguments)),
+        arguments=public,
         settings=settings,
         flags=_flags(line, wording, names),
         architecture=facts.value.architecture if isinstance(facts, Known) else "Qwen3ForCausalLM",
@@ -147,15 +147,3 @@ def _flags(line: LaunchLine, wording: str, names: dict[str, Shape]) -> dict[str,
         if kind and flag.takes in "01" and (name in names or name == "config"):
             found[spelling] = (name, kind)
     return found
-
-
-def _without_secrets(arguments: Sequence[str]) -> list[str]:
-    kept: list[str] = []
-    skip = False
-    for word in arguments:
-        name, equals, _ = word.partition("=")
-        secret = name.lstrip("-").replace("-", "_") in SECRET
-        if not skip and not secret:
-            kept.append(word)
-        skip = secret and not equals
-    return kept
