@@ -37,6 +37,7 @@ def index(checks: list[Check | LogFailure]) -> str:
     text = (
         "# Checks\n\nMade from the docstrings of `checks/`; the same pages as `sm120kit explain ID`. Those\n"
         "marked *log* are no checks that the doctor runs: only a log can show them, and `sm120kit why` names them.\n"
+        "Those marked *launch* are what `sm120kit launch` looks for before it starts anything.\n"
     )
     for family, members in groupby(checks, key=lambda check: check.id.partition(".")[0]):
         text += f"\n## {family}\n\n"
@@ -45,7 +46,7 @@ def index(checks: list[Check | LogFailure]) -> str:
 
 
 def _entry(check: Check | LogFailure) -> str:
-    mark = " *log*" if isinstance(check, LogFailure) else ""
+    mark = (" *launch*" if check.of_launch else " *log*") if isinstance(check, LogFailure) else ""
     return f"- [{check.id}]({check.id}.md){mark}: {check.title}\n"
 
 

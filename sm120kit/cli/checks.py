@@ -9,7 +9,7 @@ import click
 from sm120kit.cli.check_options import checks_dir_option
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.diagnosis.catalogue import Catalogue, read_catalogue
-from sm120kit.diagnosis.registry import LogFailure
+from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.errors import GOOD
 
 SCHEMA = "sm120kit.checks/1"
@@ -21,7 +21,7 @@ SCHEMA = "sm120kit.checks/1"
     "--json", "as_json", is_flag=True, help="Print the data (sm120kit.checks/1) alone, with pages and signatures."
 )
 def command(*, checks_dirs: Sequence[str], as_json: bool) -> int:
-    """List all checks, and the failures that only a log can show: id and title."""
+    """List all checks, and the failures that only a log or a launch can show: id and title."""
     catalogue = read_catalogue(checks_dirs)
     if as_json:
         from sm120kit.text import encode_json
@@ -32,14 +32,15 @@ def command(*, checks_dirs: Sequence[str], as_json: bool) -> int:
 
     width, colour = terminal()
     lines = Lines(width)
-    lines.table(
-        [
-            Row(entry.id, entry.title, "(known from logs alone)" if isinstance(entry, LogFailure) else "")
-            for entry in catalogue.entries.values()
-        ]
-    )
+    lines.table([Row(entry.id, entry.title, _mark(entry)) for entry in catalogue.entries.values()])
     write_result(lines.render(colour=colour))
     return GOOD
+
+
+def _mark(entry: Check | LogFailure) -> str:
+    if isinstance(entry, Check):
+        return ""
+    return "(looked for by launch)" if entry.of_launch else "(known from logs alone)"
 
 
 def _data(catalogue: Catalogue) -> dict[str, object]:
@@ -50,7 +51,8 @@ def _data(catalogue: Catalogue) -> dict[str, object]:
             "path": entry.path,
             "page": entry.page,
             "signatures": entry.signatures,
-            "only_in_logs": isinstance(entry, LogFailure),
+            "only_in_logs": isinstance(entry, LogFailure) and not entry.of_launch,
+            "only_at_launch": isinstance(entry, LogFailure) and entry.of_launch,
         }
         for entry in catalogue.entries.values()
     ]

@@ -2,7 +2,7 @@
 
 from sm120kit.diagnosis.case import Case, Request, Use
 from sm120kit.diagnosis.findings import at, error, fact_evidence, finding, note, part_evidence, warning
-from sm120kit.diagnosis.registry import NotApplicable, check, log_failure
+from sm120kit.diagnosis.registry import NotApplicable, check, log_failure, preflight_question
 from sm120kit.diagnosis.releases import Release
 from sm120kit.diagnosis.tables import read_table
 from sm120kit.diagnosis.types import (
@@ -46,6 +46,7 @@ __all__ = [
     "log_failure",
     "note",
     "part_evidence",
+    "preflight_question",
     "read_table",
     "warning",
 ]

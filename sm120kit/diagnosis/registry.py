@@ -38,12 +38,15 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class LogFailure(msgspec.Struct, frozen=True):
-    """A failure that only a log can show: a page and signatures, and nothing that could be looked at beforehand."""
+    """A failure that is no matter for the doctor: one that only a log can show, a page and signatures; or one that only
+    a launch looks for, a page alone."""
 
     id: str
     page: str = ""
     path: str = ""
     signatures: tuple[Signature, ...] = ()
+    of_launch: bool = False
+    """What finds it is the preflight of a launch, which looks at ports, memory and files of that very moment."""
 
     @property
     def title(self) -> str:
@@ -54,6 +57,11 @@ class LogFailure(msgspec.Struct, frozen=True):
 def log_failure(failure_id: str) -> LogFailure:
     """Say that this file holds signatures alone, under the id ``failure_id`` (``family.name``)."""
     return LogFailure(_valid(failure_id))
+
+
+def preflight_question(finding_id: str) -> LogFailure:
+    """Say that this file is the page of what the preflight of a launch may find, under an id of its own."""
+    return LogFailure(_valid(finding_id), of_launch=True)
 
 
 def check(check_id: str, *, needs: str = "") -> Callable[[CheckFunction], Check]:

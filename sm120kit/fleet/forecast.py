@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from sm120kit.capacity.inputs import Named, make_order
 from sm120kit.capacity.machine import TAKEN_BY_CONTEXT, Card, Machine
 from sm120kit.capacity.plan import make_plan
@@ -18,7 +16,8 @@ from sm120kit.fleet.spec import Expectation, Gpu
 from sm120kit.fleet.types import Struct
 from sm120kit.snapshot.files import Files
 
-_MIB = 1 << 20
+SIMULATED = " (rehearsal)"
+"""What the name of a simulated GPU ends with."""
 
 
 class Forecast(Struct, frozen=True):
@@ -82,7 +81,7 @@ def forecasts(
 
 
 def _forecast(model_folder: str, line: LaunchLine, gpu: Gpu, number: int, files: Files, *, mixed: bool) -> Forecast:
-    row = model_by_product(gpu.name)
+    row = model_by_product(gpu.name.removesuffix(SIMULATED))
     free = max(gpu.memory_total - gpu.memory_used - TAKEN_BY_CONTEXT, 0)
     card = Card(row.name if row else gpu.name, number, gpu.memory_total, free)
     assumption = f"of what NVML calls free, the server's context takes {TAKEN_BY_CONTEXT / (1 << 30):.1f} GiB"
@@ -112,12 +111,3 @@ def defaults_of_card(plan: Plan, line: LaunchLine) -> tuple[str, ...]:
         if wanted and flag and setting not in line.given:
             words += [flag, value]
     return tuple(words)
-
-
-def with_own_arguments(line: LaunchLine, forecast: Forecast) -> LaunchLine:
-    """The line with what this server alone is given, for checks."""
-    from sm120kit.engines.sglang import read_launch_line
-
-    if not forecast.arguments:
-        return line
-    return replace(read_launch_line((*line.arguments, *forecast.arguments), line.version, line.version_source))

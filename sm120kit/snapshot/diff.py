@@ -25,7 +25,7 @@ class _Entry(NamedTuple):
 
 _IGNORED = frozenset(
     {
-        "schema", "tool_version", "taken_at", "memory_available", "memory_free",
+        "schema", "tool_version", "taken_at", "memory_available", "memory_free", "processes",
         "why", "rule", "output", "command", "profile", "age_s", "modified", "holders", "older", "undefined",
     }
 )  # fmt: skip

@@ -17,7 +17,7 @@ from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.loader import Loader
 from sm120kit.snapshot.runner import DidNotAnswer, RunFailure
-from sm120kit.snapshot.types import Driver, Gpu, LostGpu
+from sm120kit.snapshot.types import Driver, Gpu, GpuProcess, LostGpu
 
 ANSWER_LIMIT_S = 5.0
 """Seconds NVML may take. A driver without persistence mode wakes every GPU first, about a second each."""
@@ -132,6 +132,7 @@ def _gpu(index: int, entry: Mapping[str, Any]) -> Gpu:
         mig_devices=tuple(entry["mig_devices"]),
         pci_bus_id=entry["pci_bus_id"],
         nvlinks=_value(entry["nvlinks"], "nvmlDeviceGetNvLinkState"),
+        processes=tuple(GpuProcess(pid, memory) for pid, memory in entry["processes"]),
     )
 
 

@@ -50,7 +50,17 @@ def _gpu(nvml: Any, index: int) -> dict[str, object]:
     gpu["pci_bus_id"] = "" if isinstance(pci, dict) else _text(pci.busId)
     gpu["mig_devices"] = _mig_devices(nvml, device)
     gpu["nvlinks"] = _nvlinks(nvml, device)
+    gpu["processes"] = _processes(nvml, device)
     return gpu
+
+
+def _processes(nvml: Any, device: Any) -> list[tuple[int, int]]:
+    """Number of each process that computes there, and its bytes (0 = not told). None where NVML does not tell."""
+    try:
+        found = nvml.nvmlDeviceGetComputeRunningProcesses(device)
+    except Exception:  # with a driver that is too old for the call the bindings raise something that is no NVMLError
+        return []
+    return [(each.pid, each.usedGpuMemory or 0) for each in found]
 
 
 def _nvlinks(nvml: Any, device: Any) -> Any:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from sm120kit.errors import TARGET_UNREADABLE, USAGE, Sm120kitError
-from sm120kit.snapshot.context import Context
+from sm120kit.snapshot.context import DEFAULT_PATH, Context
 from sm120kit.snapshot.environment import read_environment
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
@@ -40,6 +40,9 @@ class TargetOptions(msgspec.Struct, frozen=True):
     root: str = ""
     image_archive: str = ""
     env_file: str = ""
+    variables: dict[str, str] | None = None
+    """All variables of the target's processes, where the caller knows them; ``env_file`` and ``pid`` do not count then.
+    """
     pid: int = 0
     ask_driver: bool = True
     """False with ``--gpu``: the hardware is named, NVML is not asked."""
@@ -91,9 +94,12 @@ def resolve_target(options: TargetOptions, files: Files, image: Image | None = N
     check_options(options)
     if options.root and not files.is_dir("/"):
         raise _unreadable(f"--root {options.root} is not a folder", "Name the folder that an image was unpacked into.")
-    environment, words = read_environment(
-        options.env_file, options.pid, unpacked=bool(options.root), of_image=image.environment if image else None
-    )
+    if options.variables is not None:
+        environment, words = {"PATH": DEFAULT_PATH, **options.variables}, "as a server will have it"
+    else:
+        environment, words = read_environment(
+            options.env_file, options.pid, unpacked=bool(options.root), of_image=image.environment if image else None
+        )
     cuda_home = ""
     if options.cuda_home:
         cuda_home = _absolute(options.cuda_home, options)

@@ -77,6 +77,15 @@ class Host(Struct, frozen=True):
     """How peers reach each GPU of ``pci_gpus``, where there are several."""
 
 
+class GpuProcess(Struct, frozen=True):
+    """A process that computes on a GPU, by the number that the driver knows it by: inside a container that is one of
+    the host's."""
+
+    pid: int
+    memory: int = 0
+    """Bytes; 0 = not told."""
+
+
 class Gpu(Struct, frozen=True):
     """One GPU as NVML tells it (a MIG instance's parent is listed once, its instances in ``mig_devices``)."""
 
@@ -91,6 +100,8 @@ class Gpu(Struct, frozen=True):
     pci_bus_id: str = ""
     nvlinks: Fact[int] = Unknown("NVML was not asked for NVLink")
     """How many of its NVLink connections are up; 0 on a GPU that has none."""
+    processes: tuple[GpuProcess, ...] = ()
+    """None where NVML tells of none, as in most containers. Volatile: ignored by diff."""
 
 
 class LostGpu(Struct, frozen=True):

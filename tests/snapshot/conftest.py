@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.programs import require_program
-
-SOURCE = Path(__file__).with_name("fake_nvml.c")
+from tests.snapshot.nvml import build_nvml
 
 
 @pytest.fixture(scope="session")
 def built_nvml(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library, built once."""
-    require_program("gcc")
-    library = tmp_path_factory.mktemp("nvml") / "libnvidia-ml.so.1"
-    options = ["-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wl,-soname,libnvidia-ml.so.1"]
-    subprocess.run(["gcc", *options, "-o", str(library), str(SOURCE), "-ldl"], check=True)
-    return library
+    return build_nvml(tmp_path_factory.mktemp("nvml"))
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@
  *   system cuda    13000                                any mig     0 | 1
  *   system count   8                                    any handle  ok | !N
  *                                                       any nvlink  COUNT of links that are up | !N
+ *                                                       any process PID MIB, of the one that computes there | !N
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -136,6 +137,22 @@ int nvmlDeviceGetNvLinkState(Device *gpu, unsigned link, int *active) {
     int up = 0, error = number(gpu->index, "nvlink", "!3", &up);
     *active = (int)link < up;
     return error;
+}
+
+typedef struct { unsigned pid; unsigned long long used; unsigned gpu_instance, compute_instance; } Process;
+
+/* NVML is asked twice: first how many there are, with no room, then for them. */
+int nvmlDeviceGetComputeRunningProcesses_v3(Device *gpu, unsigned *count, Process *out) {
+    char value[TEXT];
+    unsigned pid = 0;
+    unsigned long long mib = 0;
+    int error = ask(gpu->index, "process", "", value);
+    unsigned found = !error && sscanf(value, "%u %llu", &pid, &mib) == 2, room = *count;
+    *count = found;
+    if (error || !found) return error;
+    if (!out || room < found) return INSUFFICIENT_SIZE;
+    out[0] = (Process){ pid, mib << 20, 0, 0 };
+    return SUCCESS;
 }
 
 int nvmlDeviceGetMigMode(Device *gpu, unsigned *current, unsigned *pending) {

@@ -18,7 +18,7 @@ from sm120kit.snapshot.driver import kernel_module, read_driver
 from sm120kit.snapshot.facts import Known, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.loader import Loader
-from sm120kit.snapshot.types import Driver, Gpu, LostGpu
+from sm120kit.snapshot.types import Driver, Gpu, GpuProcess, LostGpu
 from tests.snapshot.targets import context, loader, value
 
 MIB = 1 << 20
@@ -245,3 +245,9 @@ def test_whether_the_loaders_cache_lists_libcuda(tmp_path: Path) -> None:
     assert image.holds("libcuda.so.1"), "the loader looks into its default folders all the same"
     (tmp_path / "etc/ld.so.cache").write_bytes(b"glibc-ld.so.cache1.1\0libcuda.so.1\0/lib/libcuda.so.1\0")
     assert Loader.of(context(root=tmp_path)).is_cached("libcuda.so.1")
+
+
+def test_who_computes_on_a_card(nvml_folder: Path) -> None:
+    found = gpus(ask(nvml_folder, "5 process 4242 84000\n6 process !999\n7 process !13\n"))
+    assert found[5].processes == (GpuProcess(4242, 84000 * MIB),)
+    assert {gpu.processes for gpu in (found[0], found[6], found[7])} == {()}

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sm120kit.snapshot.files import Files
-from sm120kit.snapshot.mounts import slow_mounts
+from sm120kit.snapshot.mounts import file_system_of, slow_mounts
 from sm120kit.snapshot.runner import RunFailure
 from sm120kit.snapshot.slow_reader import KillableReader
 from sm120kit.snapshot.types import Mount
@@ -170,3 +170,15 @@ def test_the_root_itself_may_lie_on_a_slow_mount(tmp_path: Path) -> None:
         assert files.names("/") == ["etc", "up"]
     finally:
         reader.close()
+
+
+def test_what_a_path_lies_on() -> None:
+    table = (
+        "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:5 / /dev/shm rw - tmpfs tmpfs rw\n"
+        "3 1 0:6 / /dev/sh rw - nfs a:/b rw\n"
+        "4 2 0:7 / /dev/shm rw - ramfs none rw\n"
+    )
+    assert file_system_of(table, "/dev/shm/models") == "ramfs", "the later of two on one folder covers the other"
+    assert file_system_of(table, "/dev/sh") == "nfs"
+    assert file_system_of(table, "/dev/shmx") == "ext4"
+    assert file_system_of("", "/x") == ""
