@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import uuid
-from pathlib import Path
 
 from sm120kit.fleet.process.identity import alive, identify
 from sm120kit.fleet.process.mark_text import read_mark, write_mark
