@@ -1,0 +1,110 @@
+"""SGLang's servers, and their stand-ins, as a replica's life needs to know them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from sm120kit.engines.sglang.phases import is_progress, is_ready, phase_of
+from sm120kit.engines.sglang.processes import WORKERS
+from sm120kit.fleet.asking import Asking
+from sm120kit.fleet.command import api_key_of, command_of
+from sm120kit.fleet.gpus import GpuReader, NvmlReader
+from sm120kit.fleet.life import Command
+from sm120kit.fleet.process.child import Child
+from sm120kit.fleet.process.marks import KEEP_ENVIRONMENT
+from sm120kit.fleet.rehearsal.gpus import SimulatedGpus
+from sm120kit.fleet.rehearsal.profile import profile_of
+from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
+from sm120kit.fleet.state import FleetFolder
+from sm120kit.fleet.urls import address_of
+
+_HEALTH_LIMIT_S = 25.0
+"""SGLang itself gives up after 20."""
+
+_REFUSED_PAUSE_S = 0.25
+_ROUND_TRIP = "/server_info"
+"""Answered by the scheduler; the HTTP process alone cannot."""
+
+
+class SglangEngine:
+    """One for a fleet."""
+
+    def __init__(self, spec: FleetSpec, folder: FleetFolder, mark: str, asking: Asking) -> None:
+        self._spec, self._folder, self._mark, self._asking = spec, folder, mark, asking
+
+    def command(self, replica: ReplicaSpec) -> Command:
+        """How this replica is started, with a folder of its own for the sockets and files that it makes."""
+        own = tempfile.mkdtemp(prefix="sm120kit-")
+        made = command_of(
+            self._spec,
+            replica,
+            folder=own,
+            base_environment=os.environ,
+            mark=self._mark,
+            profile=str(profile_of(self._spec, replica, Path(self._folder.rehearsal))) if self._spec.rehearsal else "",
+        )
+        if made.secret_file:
+            _write_private(made.secret_file.path, made.secret_file.text)
+        environment = {**made.environment, **KEEP_ENVIRONMENT}
+        return Command(made.argv, environment, own, lambda: shutil.rmtree(own, ignore_errors=True))
+
+    def phase(self, line: str) -> str:
+        """What it is at, by a line of its log."""
+        return phase_of(line)
+
+    def is_ready(self, line: str) -> bool:
+        """Whether SGLang says that it is up."""
+        return is_ready(line)
+
+    def is_progress(self, line: str) -> bool:
+        """Whether its scheduler has run a batch."""
+        return is_progress(line)
+
+    def workers(self, child: Child) -> tuple[int, ...]:
+        """Its schedulers and its detokenizer."""
+        return tuple(
+            each.pid for each in child.family() if each.pid != child.pid and _name(each.pid).startswith(WORKERS)
+        )
+
+    async def answers(self, replica: ReplicaSpec) -> bool:
+        """Whether /health says so. While it loads nobody listens, which is known at once."""
+        await asyncio.sleep(_REFUSED_PAUSE_S)
+        reply = await self._asking.get(self._url(replica), "/health", limit_s=_HEALTH_LIMIT_S)
+        return reply.status == 200
+
+    def asker(self, replica: ReplicaSpec) -> Callable[[float], Awaitable[bool]]:
+        """Asks what only the scheduler can answer."""
+
+        async def ask(limit_s: float) -> bool:
+            reply = await self._asking.get(self._url(replica), _ROUND_TRIP, limit_s=limit_s)
+            return reply.status == 200
+
+        return ask
+
+    def _url(self, replica: ReplicaSpec) -> str:
+        return address_of(self._spec.host, replica.port)
+
+
+def gpu_reader_of(spec: FleetSpec, folder: FleetFolder) -> GpuReader | None:
+    """What tells the memory of the fleet's GPUs; ``None`` where it has none."""
+    if not any(each.gpus for each in spec.replicas):
+        return None
+    return SimulatedGpus(Path(folder.rehearsal, "gpus")) if spec.rehearsal else NvmlReader()
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _write_private(path: str, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write(text)

@@ -1,0 +1,216 @@
+"""Starts a supervisor, stays attached to it, asks something of it, stops it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from sm120kit.errors import OWN_FAULT, TARGET_UNREADABLE, USAGE, Sm120kitError
+from sm120kit.fleet import requests
+from sm120kit.fleet.aftermath import end_orphans, put_right
+from sm120kit.fleet.digest import digest_of
+from sm120kit.fleet.process.identity import alive
+from sm120kit.fleet.process.marks import VARIABLE, kill
+from sm120kit.fleet.spec import FleetSpec
+from sm120kit.fleet.state import FleetFolder, folder_of, hold, load_fleet, make_folder, names
+from sm120kit.fleet.supervisor import DETACH
+from sm120kit.fleet.types import Fleet, ProcessId
+
+_PAUSE_S = 0.05
+_FIRST_STATE_S = 20.0
+_STOP_SPARE_S = 30.0
+"""What stopping may take beyond the drain limit: killing, sweeping, and waiting for the GPUs' memory."""
+
+
+class Attached:
+    """A launch that we stand by: when we go without :meth:`detach`, it ends."""
+
+    def __init__(self, folder: FleetFolder, supervisor: ProcessId, pipe: int) -> None:
+        self.folder, self.supervisor, self._pipe = folder, supervisor, pipe
+
+    def fleet(self) -> Fleet:
+        """The fleet as it is.
+
+        Raises:
+            Sm120kitError: its state is gone or cannot be read.
+        """
+        fleet = put_right(self.folder)
+        if fleet is None:
+            raise Sm120kitError(f"the state of fleet {self.folder.name} is gone", exit_code=OWN_FAULT)
+        return fleet
+
+    def detach(self) -> None:
+        """Leave the servers to the supervisor."""
+        with contextlib.suppress(OSError):
+            os.write(self._pipe, DETACH)
+        self._close()
+
+    def stop(self, limit_s: float) -> Fleet:
+        """End all of it and wait for that."""
+        self._close()
+        return stop(self.folder, limit_s) or self.fleet()
+
+    def _close(self) -> None:
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
+
+
+def start(spec: FleetSpec) -> Attached:
+    """Start a supervisor for this launch.
+
+    Raises:
+        Sm120kitError: a fleet of that name runs, or the supervisor does not come up.
+    """
+    folder = folder_of(spec.name)
+    make_folder(folder)
+    end_orphans()
+    lock = hold(folder)
+    if lock is None:
+        raise Sm120kitError(
+            f"a fleet called {spec.name} runs already",
+            hint=f"Stop it with: sm120kit stop {spec.name}, or give this one another --name",
+            exit_code=USAGE,
+        )
+    try:
+        requests.take(folder)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(folder.state)
+        pipe = _begin(spec, folder, lock)
+    finally:
+        os.close(lock)
+    return _first_sign(folder, pipe)
+
+
+def _begin(spec: FleetSpec, folder: FleetFolder, lock: int) -> int:
+    """Start it; returns our end of the pipe by which it knows that we are there."""
+    spec_read, spec_write = os.pipe()
+    attached_read, attached_write = os.pipe()
+    environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
+    words = [sys.executable, "-m", "sm120kit.fleet.supervisor", spec.name]
+    words += [str(each) for each in (spec_read, lock, attached_read)]
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+    log = os.open(folder.supervisor_log, flags, 0o600)
+    try:
+        begun = subprocess.Popen(
+            [*words, *(["rehearsal"] if spec.rehearsal else [])],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            cwd=folder.path,
+            start_new_session=True,
+            pass_fds=(spec_read, lock, attached_read),
+        )
+    finally:
+        for descriptor in (spec_read, attached_read, log):
+            os.close(descriptor)
+    with open(spec_write, "wb") as stream, contextlib.suppress(BrokenPipeError):  # noqa: PTH123
+        stream.write(msgspec.json.encode(spec))
+    begun.wait()  # it goes on in a process of its own, which is nobody's child
+    return attached_write
+
+
+def _first_sign(folder: FleetFolder, pipe: int) -> Attached:
+    limit = time.monotonic() + _FIRST_STATE_S
+    while time.monotonic() < limit:
+        fleet = load_fleet(folder)
+        if fleet and fleet.supervisor:
+            return Attached(folder, fleet.supervisor, pipe)
+        lock = hold(folder)
+        if lock is not None:  # nobody has it any more
+            os.close(lock)
+            break
+        time.sleep(_PAUSE_S / 5)
+    os.close(pipe)
+    raise Sm120kitError(
+        "the supervisor did not come up", hint=f"What it said stands in {folder.supervisor_log}", exit_code=OWN_FAULT
+    )
+
+
+def attach(spec: FleetSpec) -> Fleet | None:
+    """The running fleet of that name, where it was launched with the same; ``None`` where none runs.
+
+    Raises:
+        Sm120kitError: a fleet of that name runs that was launched otherwise.
+    """
+    fleet = read_fleet(spec.name)
+    if fleet is None or fleet.ended:
+        return None
+    if fleet.spec_digest != digest_of(spec):
+        raise Sm120kitError(
+            f"a fleet called {spec.name} runs already, launched with other settings",
+            hint=f"Stop it first with: sm120kit stop {spec.name}, or give this one another --name",
+            exit_code=USAGE,
+        )
+    return fleet
+
+
+def read_fleet(name: str) -> Fleet | None:
+    """The fleet of that name as it truly is; ``None`` where there never was one."""
+    return put_right(folder_of(name))
+
+
+def list_fleets() -> tuple[Fleet, ...]:
+    """All fleets that left a state, each as it truly is. One whose state cannot be read is left out."""
+    found = []
+    for name in names():
+        with contextlib.suppress(Sm120kitError):
+            fleet = read_fleet(name)
+            if fleet:
+                found.append(fleet)
+    return tuple(found)
+
+
+def stop(folder: FleetFolder, limit_s: float) -> Fleet | None:
+    """Have the supervisor end everything; do it ourselves where it does not within ``limit_s`` seconds and a while."""
+    fleet = put_right(folder)
+    if fleet is None or fleet.ended or fleet.supervisor is None:
+        return fleet
+    kill(fleet.supervisor, signal.SIGTERM)
+    limit = time.monotonic() + limit_s + _STOP_SPARE_S
+    while time.monotonic() < limit and alive(fleet.supervisor):
+        time.sleep(_PAUSE_S)
+    kill(fleet.supervisor)
+    while alive(fleet.supervisor):
+        time.sleep(_PAUSE_S)
+    return put_right(folder)
+
+
+def restart(folder: FleetFolder, replicas: tuple[int, ...]) -> None:
+    """Ask the supervisor to end these replicas and start them again.
+
+    Raises:
+        Sm120kitError: no supervisor runs, or there is no such replica.
+    """
+    fleet = put_right(folder)
+    if fleet is None or fleet.ended:
+        raise Sm120kitError(
+            f"no fleet called {folder.name} runs",
+            hint="See which there are with: sm120kit fleets",
+            exit_code=TARGET_UNREADABLE,
+        )
+    strange = sorted(set(replicas) - {each.index for each in fleet.replicas})
+    if strange:
+        raise Sm120kitError(f"fleet {folder.name} has no replica {strange[0]}", exit_code=USAGE)
+    requests.leave(folder, requests.Restart(replicas))
+
+
+def wait_for_change(folder: FleetFolder, until: Callable[[Fleet], bool], limit_s: float | None = None) -> Fleet | None:
+    """Wait until the state is such; ``None`` when the limit passed before."""
+    limit = None if limit_s is None else time.monotonic() + limit_s
+    while limit is None or time.monotonic() < limit:
+        fleet = load_fleet(folder)
+        if fleet and until(fleet):
+            return fleet
+        if fleet and fleet.supervisor and not alive(fleet.supervisor):
+            return put_right(folder)
+        time.sleep(_PAUSE_S)
+    return None
