@@ -43,7 +43,13 @@ class Command(Struct, frozen=True):
 
 
 def command_of(
-    spec: FleetSpec, replica: ReplicaSpec, *, folder: str, base_environment: Mapping[str, str], mark: str, profile: str = ""
+    spec: FleetSpec,
+    replica: ReplicaSpec,
+    *,
+    folder: str,
+    base_environment: Mapping[str, str],
+    mark: str,
+    profile: str = "",
 ) -> Command:
     """What to start for one server of the fleet.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from sm120kit.engines.sglang.phases import is_progress, is_ready, phase_of
 from sm120kit.engines.sglang.processes import WORKERS
 from sm120kit.fleet.asking import Asking
-from sm120kit.fleet.command import api_key_of, command_of
+from sm120kit.fleet.command import command_of
 from sm120kit.fleet.gpus import GpuReader, NvmlReader
 from sm120kit.fleet.life import Command
 from sm120kit.fleet.process.child import Child

@@ -15,6 +15,7 @@ from sm120kit.fleet.aftermath import end_orphans
 from sm120kit.fleet.process.family import family
 from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.marks import marked
+from sm120kit.fleet.rehearsal.scheduler import PROCESS_NAME
 from sm120kit.fleet.spec import Limits, RestartPolicy
 from sm120kit.fleet.supervising import attach, list_fleets, read_fleet, restart, start
 from sm120kit.fleet.types import Fleet, Verdict
@@ -32,7 +33,7 @@ def scheduler_of(fleet: Rehearsed, index: int) -> int:
     assert process is not None
     _, *below = family(process)
     names = {each.pid: Path(f"/proc/{each.pid}/comm").read_text().strip() for each in below}
-    return next(pid for pid, name in names.items() if name.startswith("sglang::sched"))
+    return next(pid for pid, name in names.items() if name.startswith(PROCESS_NAME))
 
 
 def test_eight_from_start_to_stop_at_level_load() -> None:
@@ -186,7 +187,9 @@ def test_whoever_launched_it_can_go_only_after_a_word() -> None:
         fleet.settled()
         fleet.attached._close()
         state = fleet.until(lambda state: state.ended)
-        time.sleep(0.3)
+        assert state.supervisor is not None
+        while alive(state.supervisor):
+            time.sleep(0.01)
         fleet.assert_gone(state)
     with rehearsed(spec) as fleet:
         fleet.attached.detach()

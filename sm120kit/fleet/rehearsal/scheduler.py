@@ -22,6 +22,9 @@ _STREAM_S = 0.05
 _STEPS_A_LINE = 40
 """Decode steps between two lines about the batch."""
 
+PROCESS_NAME = "rehearsal:sched"
+"""In /proc/PID/comm; at most 15 bytes."""
+
 
 def run(profile: Profile, settings: dict[str, Any], sock: socket.socket, parent: int, begun: float) -> int:
     """All of the scheduler's life; returns its exit code."""
@@ -161,6 +164,6 @@ def _die_with(parent: int) -> None:
 
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
-    libc.prctl(15, b"rehearsal:sched", 0, 0, 0)  # PR_SET_NAME: at most 15 bytes
+    libc.prctl(15, PROCESS_NAME.encode(), 0, 0, 0)  # PR_SET_NAME
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
