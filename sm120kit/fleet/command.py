@@ -43,19 +43,13 @@ class Command(Struct, frozen=True):
 
 
 def command_of(
-    spec: FleetSpec,
-    replica: ReplicaSpec,
-    *,
-    folder: str,
-    base_environment: Mapping[str, str],
-    mark: str,
-    profile: str = "",
+    spec: FleetSpec, replica: ReplicaSpec, *, folder: str, base_environment: Mapping[str, str], mark: str
 ) -> Command:
     """What to start for one server of the fleet.
 
     ``folder`` is the server's own: absolute, there already, for its owner alone, and short, since the sockets that
     SGLang makes in it may be 107 bytes long with their name. ``base_environment``: the caller's. ``mark``: the id of
-    the fleet. ``profile``: what a stand-in reads in a rehearsal.
+    the fleet.
 
     Raises:
         Sm120kitError: a secret is one that SGLang cannot be given in a file.
@@ -77,7 +71,7 @@ def command_of(
         *(("--config", path) if secrets else ()),
     )
     program = (
-        (sys.executable, "-m", _REHEARSAL, "--profile", profile)
+        (sys.executable, "-m", _REHEARSAL, "--profile", f"{folder}/profile.json")
         if spec.rehearsal
         else (spec.python, "-m", "sglang.launch_server")
     )

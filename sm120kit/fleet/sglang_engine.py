@@ -40,14 +40,9 @@ class SglangEngine:
     def command(self, replica: ReplicaSpec) -> Command:
         """How this replica is started, with a folder of its own for the sockets and files that it makes."""
         own = tempfile.mkdtemp(prefix="sm120kit-")
-        made = command_of(
-            self._spec,
-            replica,
-            folder=own,
-            base_environment=os.environ,
-            mark=self._mark,
-            profile=str(profile_of(self._spec, replica, Path(self._folder.rehearsal))) if self._spec.rehearsal else "",
-        )
+        if self._spec.rehearsal:
+            profile_of(self._spec, replica, Path(self._folder.rehearsal), Path(own, "profile.json"))
+        made = command_of(self._spec, replica, folder=own, base_environment=os.environ, mark=self._mark)
         if made.secret_file:
             _write_private(made.secret_file.path, made.secret_file.text)
         environment = {**made.environment, **KEEP_ENVIRONMENT}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -81,6 +82,7 @@ def start(spec: FleetSpec) -> Attached:
         )
     try:
         requests.take(folder)
+        shutil.rmtree(folder.rehearsal, ignore_errors=True)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(folder.state)
         pipe = _begin(spec, folder, lock)

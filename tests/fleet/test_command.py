@@ -102,13 +102,13 @@ def test_a_seed_that_was_given_stays() -> None:
 
 def test_a_stand_in_is_started_with_the_same_arguments() -> None:
     spec = replace(SPEC, rehearsal=Rehearsal(), arguments=("--tp", "1"))
-    made = command_of(spec, spec.replica(0), folder="/tmp/f", base_environment={}, mark="m1", profile="/s/p.json")
+    made = command_of(spec, spec.replica(0), folder="/tmp/f", base_environment={}, mark="m1")
     assert made.argv[:5] == (
         sys.executable,
         "-m",
         "sm120kit.fleet.rehearsal.server",
         "--profile",
-        "/s/p.json",
+        "/tmp/f/profile.json",
     )
     real = command_of(replace(spec, rehearsal=None), spec.replica(0), folder="/tmp/f", base_environment={}, mark="m1")
     assert made.argv[5:] == real.argv[3:]

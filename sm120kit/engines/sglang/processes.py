@@ -4,5 +4,5 @@ from __future__ import annotations
 
 WORKERS = ("sglang::schedul", "sglang::detoken")
 """Names (/proc/PID/comm, which the kernel cuts to 15 characters) of those without which it is no server:
-``sglang::scheduler``, ``sglang::scheduler_TP0`` and so on, and ``sglang::detokenizer``; set by setproctitle in 0.5.11 to
-0.5.23."""
+``sglang::scheduler``, ``sglang::scheduler_TP0`` and so on, and ``sglang::detokenizer``; set by setproctitle in 0.5.11
+to 0.5.23."""
