@@ -66,6 +66,7 @@ class Climb:
         self.tokens_per_second: float | None = None
         self.roofline_share: float | None = None
         self.memory_used: int | None = None
+        self.footprints: tuple[int, ...] = ()
         self._on_verdict = on_verdict
         self._ends = time.monotonic() + wanted.limits.verify
 
@@ -73,6 +74,12 @@ class Climb:
     def index(self) -> int:
         """The server's number."""
         return self.subject.index
+
+    @property
+    def kind(self) -> str:
+        """What must be the same, so that the server can be held against another: GPUs and version."""
+        gpus = ", ".join(gpu.name for gpu in self.subject.gpus) or "no known GPU"
+        return f"{gpus}; SGLang {self.told.settings.version or 'unknown'}"
 
     def time_for(self, limit_s: float) -> float:
         """So many seconds, or what is left of the whole verification; never nothing."""

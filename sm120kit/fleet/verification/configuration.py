@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from sm120kit.diagnosis.launch import Value
-from sm120kit.engines.sglang.effective import comparable, effective_settings, larger_measure, same_setting, took_effect
+from sm120kit.engines.sglang.effective import (
+    MEASURED,
+    comparable,
+    effective_settings,
+    larger_measure,
+    same_setting,
+    took_effect,
+)
 from sm120kit.engines.sglang.launch_line import read_launch_line
 from sm120kit.fleet.types import Struct, Verdict
 from sm120kit.fleet.verification.wording import quoted, replicas
@@ -60,20 +67,34 @@ def _effects(given: Mapping[str, Value], settings: Mapping[str, object]) -> tupl
     return tuple(wrong), tuple(adapted)
 
 
-def judge_configuration(found: Mapping[int, Settings], reference: Mapping[str, str]) -> dict[int, Verdict]:
-    """Every server's verdict beside its sisters, by its number. ``reference``: of those verified before."""
+def judge_configuration(
+    found: Mapping[int, Settings], kinds: Mapping[int, str], before: Mapping[str, Mapping[str, str]]
+) -> dict[int, Verdict]:
+    """Every server's verdict beside its sisters, by its number. ``before``: by kind, of those verified earlier.
+
+    What follows from a GPU's memory is compared among those of one kind, all else among all.
+    """
     known = {index: each.common for index, each in found.items() if not each.problem}
-    names = sorted({name for each in known.values() for name in each} | set(reference if known else ()))
+    earlier = {name: value for settings in before.values() for name, value in settings.items()}
     odd: dict[int, list[str]] = {index: [] for index in found}
-    for name in names:
+    for name in sorted({name for each in known.values() for name in each} | set(earlier)):
         values = {index: each.get(name, _ABSENT) for index, each in known.items()}
-        for index, text in _odd_ones(name, values, reference).items():
-            odd[index].append(text)
-    return {index: _judge(index, each, odd[index], list(known), bool(reference)) for index, each in found.items()}
+        groups: list[tuple[dict[int, str], Mapping[str, str]]] = [(values, earlier)]
+        if name.partition(".")[0] in MEASURED:
+            groups = [
+                ({index: value for index, value in values.items() if kinds[index] == kind}, before.get(kind, {}))
+                for kind in dict.fromkeys(kinds.values())
+            ]
+        for members, reference in groups:
+            for index, text in _odd_ones(name, members, reference).items():
+                odd[index].append(text)
+    return {index: _judge(index, each, odd[index], list(known), bool(before)) for index, each in found.items()}
 
 
 def _odd_ones(name: str, values: Mapping[int, str], reference: Mapping[str, str]) -> dict[int, str]:
     """Those whose value is not the right one, with both values in words."""
+    if not values:
+        return {}
     top = name.partition(".")[0]
     counted = Counter(values.values()).most_common(2)
     if reference:

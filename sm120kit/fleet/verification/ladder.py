@@ -23,11 +23,12 @@ from sm120kit.fleet.verification.types import (
     Outcome,
     Reference,
     ReplicaOutcome,
+    Sisters,
     Subject,
     is_verified,
 )
 
-__all__ = ["NAMES", "Outcome", "Reference", "ReplicaOutcome", "Subject", "is_verified", "verify"]
+__all__ = ["NAMES", "Outcome", "Reference", "ReplicaOutcome", "Sisters", "Subject", "is_verified", "verify"]
 
 
 DEFAULT_LIMITS = Limits()

@@ -58,25 +58,25 @@ def held(gpus: Sequence[Gpu], read: Mapping[str, GpuMemory]) -> Held:
 
 
 def judge_memory(
-    subjects: Mapping[int, Subject], found: Mapping[int, Held], before: Sequence[int] = ()
+    subjects: Mapping[int, Subject],
+    found: Mapping[int, Held],
+    kinds: Mapping[int, str],
+    before: Mapping[str, Sequence[int]],
 ) -> dict[int, Verdict]:
-    """Every server's verdict, by its number. ``before``: what servers that were verified earlier held on each GPU."""
-    return {index: _judge(index, subject, subjects, found, before) for index, subject in subjects.items()}
+    """Every server's verdict, by its number, among those of its kind. ``before``: by kind, what servers that were
+    verified earlier held on each GPU."""
+    verdicts = {}
+    for index, subject in subjects.items():
+        sisters = [number for number, kind in kinds.items() if kind == kinds[index] and number != index]
+        sizes = [size for number in sisters for size in found[number].each] or before.get(kinds[index], ())
+        verdicts[index] = _judge(subject, found[index], sizes)
+    return verdicts
 
 
-def _judge(
-    index: int, subject: Subject, subjects: Mapping[int, Subject], found: Mapping[int, Held], before: Sequence[int]
-) -> Verdict:
-    own = found[index]
+def _judge(subject: Subject, own: Held, others: Sequence[int]) -> Verdict:
     if own.problem or own.used is None:
         return _verdict(None, own.problem)
-    kinds = {(each.name, each.memory_total) for each in subject.gpus}
-    sisters = [
-        number
-        for number, other in subjects.items()
-        if number != index and found[number].each and {(each.name, each.memory_total) for each in other.gpus} == kinds
-    ]
-    sizes = [*own.each, *(size for number in sisters for size in found[number].each), *(() if sisters else before)]
+    sizes = [*own.each, *others]
     footprint = subject.expected.footprint if subject.expected else None
     most, least = max(own.each), min(own.each)
     parts = [f"holds {gib(sum(own.each))}"]

@@ -52,7 +52,7 @@ def judge_port_owner(url: str, root: ProcessId, holders: Sequence[Holder]) -> Ve
     if not ours:
         return _verdict(False, f"the server's process {root.pid} has ended")
     at_port = [each for each in holders if each.port == port]
-    reached = [each for each in at_port if _leads_to(parts.hostname or "", each.address)]
+    reached = _reached(parts.hostname or "", at_port)
     if not reached:
         elsewhere = "".join(f"; process {each.pid} listens on {_shown(each)}" for each in at_port[:1])
         return _verdict(False, f"nobody listens on {parts.hostname}:{port}{elsewhere}")
@@ -70,16 +70,24 @@ def _verdict(passed: bool, evidence: str) -> Verdict:
     return Verdict("port-owner", passed, evidence)
 
 
-def _leads_to(host: str, address: str) -> bool:
-    """Whether a connection to ``host`` can arrive at a socket bound to ``address``. A host's name can stand for any."""
-    bound = ipaddress.ip_address(address.partition("%")[0])
-    if bound.is_unspecified:
-        return True  # an IPv6 one takes IPv4 as well, unless it was told not to
+def _reached(host: str, holders: Sequence[Holder]) -> list[Holder]:
+    """Those to whom the kernel gives a connection to ``host``: bound to that very address, else to every address of
+    its family, else an IPv6 socket bound to all, which takes IPv4 as well unless it was told not to."""
     try:
-        asked = ipaddress.ip_address(host.partition("%")[0])
+        asked = _v4(ipaddress.ip_address(host.partition("%")[0]))
     except ValueError:
-        return bound.is_loopback if host == "localhost" else True
-    return asked.is_unspecified or _v4(asked) == _v4(bound)
+        return [
+            each for each in holders if host != "localhost" or _bound(each).is_loopback or _bound(each).is_unspecified
+        ]
+    if asked.is_unspecified:
+        return list(holders)
+    exact = [each for each in holders if _bound(each) == asked]
+    family = [each for each in holders if _bound(each).is_unspecified and _bound(each).version == asked.version]
+    return exact or family or [each for each in holders if _bound(each).is_unspecified]
+
+
+def _bound(holder: Holder) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    return _v4(ipaddress.ip_address(holder.address.partition("%")[0]))
 
 
 def _v4(

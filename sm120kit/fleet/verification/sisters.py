@@ -12,7 +12,7 @@ from sm120kit.fleet.verification.climb import Climb
 from sm120kit.fleet.verification.configuration import judge_configuration
 from sm120kit.fleet.verification.generation import compare
 from sm120kit.fleet.verification.memory import Held, held, judge_memory
-from sm120kit.fleet.verification.types import Reference, ReplicaOutcome
+from sm120kit.fleet.verification.types import Reference, ReplicaOutcome, Sisters
 
 MEMORY_S = 30.0
 """Seconds for the driver to tell how much memory is in use; it answers in milliseconds, or is ill."""
@@ -24,13 +24,36 @@ async def compare_sisters(climbs: Sequence[Climb], reader: GpuReader | None, ref
     found = {each.index: _held(each, memory) for each in climbs}
     for each in climbs:
         each.memory_used = found[each.index].used
+        each.footprints = found[each.index].each
     subjects = {each.index: each.subject for each in climbs}
-    answers = {each.index: each.answer for each in climbs}
     settings = {each.index: each.told.settings for each in climbs}
-    alike = _alike(climbs)
-    _report(climbs, "generation", lambda: compare(answers, reference=reference.answer, alike=alike))
-    _report(climbs, "configuration", lambda: judge_configuration(settings, reference.configuration))
-    _report(climbs, "memory", lambda: judge_memory(subjects, found, reference.footprints))
+    kinds = {each.index: each.kind for each in climbs}
+    before = {kind: each.configuration for kind, each in reference.by_kind.items()}
+    footprints = {kind: each.footprints for kind, each in reference.by_kind.items()}
+    _report(climbs, "generation", lambda: _generation(climbs, reference))
+    _report(climbs, "configuration", lambda: judge_configuration(settings, kinds, before))
+    _report(climbs, "memory", lambda: judge_memory(subjects, found, kinds, footprints))
+
+
+def by_kind(climbs: Sequence[Climb]) -> dict[str, list[Climb]]:
+    """Those that can be held against one another."""
+    found: dict[str, list[Climb]] = {}
+    for each in climbs:
+        found.setdefault(each.kind, []).append(each)
+    return found
+
+
+def _generation(climbs: Sequence[Climb], reference: Reference) -> dict[int, Verdict]:
+    """Judged among those of one kind; those of other kinds may word it otherwise, which is told."""
+    kinds = by_kind(climbs)
+    verdicts: dict[int, Verdict] = {}
+    for kind, members in kinds.items():
+        answers = {each.index: each.answer for each in members}
+        verdicts.update(compare(answers, reference=reference.of(kind).answer))
+    if len(kinds) == 1:
+        return verdicts
+    told = compare({each.index: each.answer for each in climbs}, alike=False)
+    return {index: told[index] if each.passed else each for index, each in verdicts.items()}
 
 
 def _report(climbs: Sequence[Climb], name: str, judge: Callable[[], dict[int, Verdict]]) -> None:
@@ -65,27 +88,17 @@ def _held(climb: Climb, memory: dict[str, GpuMemory] | str) -> Held:
     return Held(problem=memory) if isinstance(memory, str) else held(climb.subject.gpus, memory)
 
 
-def _alike(climbs: Sequence[Climb]) -> bool:
-    """Whether all have the same GPUs and the same SGLang, as far as they tell."""
-    gpus = {tuple(gpu.name for gpu in each.subject.gpus) for each in climbs}
-    versions = {each.told.settings.version for each in climbs if each.told.settings.version}
-    return len(gpus) <= 1 and len(versions) <= 1
-
-
 def make_reference(climbs: Sequence[Climb], outcomes: Sequence[ReplicaOutcome], before: Reference) -> Reference:
-    """What the verified ones gave; ``before`` where it holds something already, or none of them is verified."""
-    good = [each for each, outcome in zip(climbs, outcomes, strict=True) if outcome.verified]
-    if not good:
-        return before
-    footprints = tuple(
-        max(0, outcome.memory_used - sum(gpu.memory_used for gpu in climb.subject.gpus)) // len(climb.subject.gpus)
-        for climb, outcome in zip(climbs, outcomes, strict=True)
-        if outcome.verified and outcome.memory_used is not None and climb.subject.gpus
-    )
-    rates = tuple(each.tokens_per_second for each in good if each.tokens_per_second is not None)
-    return Reference(
-        before.answer or good[0].answer.text,
-        before.configuration or good[0].told.settings.common,
-        before.footprints or footprints,
-        before.tokens_per_second or rates,
-    )
+    """What the verified ones gave, added to ``before`` where that lacks it."""
+    good = [climb for climb, outcome in zip(climbs, outcomes, strict=True) if outcome.verified]
+    found = dict(before.by_kind)
+    for kind, members in by_kind(good).items():
+        known = before.of(kind)
+        rates = tuple(each.tokens_per_second for each in members if each.tokens_per_second is not None)
+        found[kind] = Sisters(
+            known.answer or members[0].answer.text,
+            known.configuration or members[0].told.settings.common,
+            known.footprints or tuple(size for each in members for size in each.footprints),
+            known.tokens_per_second or rates,
+        )
+    return Reference(found)

@@ -18,6 +18,7 @@ from sm120kit.fleet.verification.load import (
     put,
     size_of,
 )
+from sm120kit.fleet.verification.sisters import by_kind
 from sm120kit.fleet.verification.throughput import judge_throughput, slow_ones
 from sm120kit.fleet.verification.types import Reference
 
@@ -108,21 +109,32 @@ async def _throughput(
     measured: Mapping[int, Round],
     reference: Reference,
 ) -> None:
-    before = reference.tokens_per_second
     rates = _rates(measured)
-    slow = slow_ones(rates, before)
+    slow = _slow(able, rates, reference)
     if slow:
         again = await _round(asking, able, sizes, {index: each.tokens_each for index, each in measured.items()})
         rates = {**rates, **_rates(again)}
-        slow = tuple(index for index in slow_ones(rates, before) if index in slow)
-    rooflines = {index: _roofline(each) for index, each in able.items()}
-    verdicts = judge_throughput(rates, rooflines, slow, before)
-    for index, climb in able.items():
-        climb.tokens_per_second = rates.get(index)
-        bound = rooflines[index]
-        climb.roofline_share = rates[index] / bound if bound and index in rates else None
-        unknown = Verdict("throughput", None, "not measured: not all requests were answered in full")
-        climb.report(verdicts.get(index, unknown))
+        slow &= _slow(able, rates, reference)
+    total = sum(rates.values())
+    for kind, members in by_kind(list(able.values())).items():
+        own = {each.index: rates[each.index] for each in members if each.index in rates}
+        rooflines = {each.index: _roofline(each) for each in members}
+        verdicts = judge_throughput(own, rooflines, slow, reference.of(kind).tokens_per_second, total)
+        for each in members:
+            each.tokens_per_second = rates.get(each.index)
+            bound = rooflines[each.index]
+            each.roofline_share = rates[each.index] / bound if bound and each.index in rates else None
+            unknown = Verdict("throughput", None, "not measured: not all requests were answered in full")
+            each.report(verdicts.get(each.index, unknown))
+
+
+def _slow(able: Mapping[int, Climb], rates: Mapping[int, float], reference: Reference) -> set[int]:
+    """Those that are slow among their kind."""
+    found: set[int] = set()
+    for kind, members in by_kind(list(able.values())).items():
+        own = {each.index: rates[each.index] for each in members if each.index in rates}
+        found.update(slow_ones(own, reference.of(kind).tokens_per_second))
+    return found
 
 
 def _rates(rounds: Mapping[int, Round]) -> dict[int, float]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from statistics import median
 
 from sm120kit.fleet.types import Verdict
-from sm120kit.fleet.verification.wording import replicas
 
 SLOW = 0.75
 """Share of the median below which a server is slow. Like cards at one power limit differ by a few per cent; one that
@@ -35,12 +34,13 @@ def _known(rates: Mapping[int, float], before: Sequence[float]) -> list[float]:
 def judge_throughput(
     rates: Mapping[int, float],
     rooflines: Mapping[int, float | None],
-    slow_twice: Sequence[int],
-    before: Sequence[float] = (),
+    slow_twice: Container[int],
+    before: Sequence[float],
+    total: float,
 ) -> dict[int, Verdict]:
-    """Every server's verdict, by its number. ``slow_twice``: those found slow in two measurements."""
+    """The verdicts of servers on like GPUs, by their number. ``slow_twice``: those found slow in two measurements;
+    ``total``: what all servers gave together, on other GPUs too."""
     known = _known(rates, before)
-    total = sum(rates.values())
     verdicts = {}
     for index, rate in rates.items():
         parts = [f"{rate:.0f} tokens/s"]
@@ -50,8 +50,8 @@ def judge_throughput(
             parts.append(f"{share:.0%} of the roofline of {bound:.0f}")
         if len(known) > 1:
             parts.append(f"the median is {median(known):.0f}")
-        if len(rates) > 1:
-            parts.append(f"{total:.0f} in sum over {replicas(rates)}")
+        if total > rate:
+            parts.append(f"{total:.0f} in sum")
         evidence = ", ".join(parts)
         if index in slow_twice:
             passed: bool | None = False

@@ -44,8 +44,8 @@ class Subject(Struct, frozen=True):
     """``--model-path``; empty = any."""
 
 
-class Reference(Struct, frozen=True):
-    """What servers that were verified before gave: a single one is held against it when it is verified again."""
+class Sisters(Struct, frozen=True):
+    """What servers on like GPUs gave when they were verified."""
 
     answer: str = ""
     """The text that was generated."""
@@ -54,6 +54,17 @@ class Reference(Struct, frozen=True):
     footprints: tuple[int, ...] = ()
     """Bytes that each of them held on each GPU."""
     tokens_per_second: tuple[float, ...] = ()
+
+
+class Reference(Struct, frozen=True):
+    """What servers that were verified before gave: a single one is held against it when it is verified again."""
+
+    by_kind: dict[str, Sisters] = msgspec.field(default_factory=dict)
+    """By GPU and version of SGLang."""
+
+    def of(self, kind: str) -> Sisters:
+        """That of one kind; empty where none of it was verified."""
+        return self.by_kind.get(kind, Sisters())
 
 
 class ReplicaOutcome(Struct, frozen=True):

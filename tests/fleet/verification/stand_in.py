@@ -70,7 +70,7 @@ class Server:
             "/v1/loads": self._loads,
             "/v1/chat/completions": self._chat,
             "/v1/completions": self._completions,
-            "/generate": self._generate,
+            "/generate": self.generate,
         }
         if request.path not in answers:
             return web.json_response({"detail": "Not Found"}, status=404)
@@ -118,7 +118,7 @@ class Server:
         usage = {} if self.tokens is None else {"usage": {"completion_tokens": self.tokens}}
         return {"choices": [{"index": 0, **choice}], **usage}
 
-    async def _generate(self, body: Any) -> web.Response:
+    async def generate(self, body: Any) -> web.Response:
         tokens = body["sampling_params"]["max_new_tokens"]
         self.waiting += 1
         async with self._slots:

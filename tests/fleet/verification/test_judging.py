@@ -81,7 +81,8 @@ def memory_of(used: list[float], footprint: float | None, before: list[float] | 
     subjects = {i: Subject(i, "http://h", gpus=(gpu(i),), expected=expected) for i in range(len(used))}
     read = {f"GPU-{i}": GpuMemory(int(each * GIB), 96 * GIB) for i, each in enumerate(used)}
     found = {i: held(each.gpus, read) for i, each in subjects.items()}
-    verdicts = judge_memory(subjects, found, [int(each * GIB) for each in before or []])
+    earlier = {"kind": [int(each * GIB) for each in before or []]}
+    verdicts = judge_memory(subjects, found, dict.fromkeys(subjects, "kind"), earlier)
     return [each.passed for each in verdicts.values()]
 
 
@@ -110,14 +111,14 @@ def test_memory_beside_what_was_verified_before() -> None:
 def test_memory_says_the_whole_and_why_it_cannot_be_judged() -> None:
     subject = Subject(0, "http://h", gpus=(gpu(0), gpu(1)), expected=Expectation(1, 1, 82 * GIB))
     read = {f"GPU-{i}": GpuMemory(83 * GIB, 96 * GIB) for i in range(2)}
-    verdict = judge_memory({0: subject}, {0: held(subject.gpus, read)})[0]
+    verdict = judge_memory({0: subject}, {0: held(subject.gpus, read)}, {0: ""}, {})[0]
     assert verdict.passed is True
     assert verdict.evidence == (
         "holds 164.00 GiB; planned 164.00 GiB; 166.00 GiB of 192.00 GiB in use, 2.00 GiB of it before the start"
     )
-    gone = judge_memory({0: subject}, {0: held(subject.gpus, {})})[0]
+    gone = judge_memory({0: subject}, {0: held(subject.gpus, {})}, {0: ""}, {})[0]
     assert (gone.passed, gone.evidence) == (None, "NVML does not show GPU GPU-0")
-    none = judge_memory({0: Subject(0, "http://h")}, {0: held((), read)})[0]
+    none = judge_memory({0: Subject(0, "http://h")}, {0: held((), read)}, {0: ""}, {})[0]
     assert none.passed is None
     assert none.evidence.startswith("no GPU")
 
@@ -135,7 +136,7 @@ def info(**changes: object) -> dict[str, object]:
 def configured(*answers: object, arguments: tuple[str, ...] = ()) -> list[tuple[bool | None, str]]:
     """What is said of servers that answer so."""
     found = {i: read_settings(each, arguments) for i, each in enumerate(answers)}
-    return [(each.passed, each.evidence) for each in judge_configuration(found, {}).values()]
+    return [(each.passed, each.evidence) for each in judge_configuration(found, dict.fromkeys(found, ""), {}).values()]
 
 
 def test_configuration_alike_but_for_what_is_each_ones_own() -> None:
@@ -156,10 +157,19 @@ def test_configuration_names_the_odd_one_with_both_values() -> None:
 
 def test_of_two_configurations_neither_is_right_unless_one_was_verified_before() -> None:
     found = {0: read_settings(info(), ()), 1: read_settings(info(attention_backend="fa3"), ())}
-    assert [each.passed for each in judge_configuration(found, {}).values()] == [False, False]
-    known = judge_configuration(found, found[0].common)
+    assert [each.passed for each in judge_configuration(found, {0: "", 1: ""}, {}).values()] == [False, False]
+    known = judge_configuration(found, {0: "", 1: ""}, {"": found[0].common})
     assert [each.passed for each in known.values()] == [True, False]
     assert 'attention_backend is "fa3" here and "triton" at replica 0' in known[1].evidence
+
+
+def test_what_follows_from_memory_is_compared_among_like_gpus() -> None:
+    found = {i: read_settings(info(max_mamba_cache_size=size), ()) for i, size in enumerate((188, 188, 40, 40))}
+    kinds = {0: "big", 1: "big", 2: "small", 3: "small"}
+    assert all(each.passed for each in judge_configuration(found, kinds, {}).values())
+    alike = judge_configuration(found, dict.fromkeys(found, "big"), {})
+    assert [each.passed for each in alike.values()] == [True, True, False, False]
+    assert 'max_mamba_cache_size is "40" here and "188" at replicas 0-1' in alike[2].evidence
 
 
 @pytest.mark.parametrize(
@@ -277,16 +287,14 @@ def test_throughput_and_its_slow_one() -> None:
     assert slow_ones(rates) == (2,)
     assert slow_ones({0: 1000.0, 1: 500.0}) == ()
     assert slow_ones({5: 500.0}, [1000.0, 1010.0, 990.0]) == (5,)
-    verdicts = judge_throughput(rates, {0: 2000.0, 1: None, 2: 2000.0}, [2])
+    verdicts = judge_throughput(rates, {0: 2000.0, 1: None, 2: 2000.0}, [2], [], 2710.0)
     assert [each.passed for each in verdicts.values()] == [True, True, False]
-    assert verdicts[0].evidence == (
-        "1000 tokens/s, 50% of the roofline of 2000, the median is 1000, 2710 in sum over replicas 0-2"
-    )
+    assert verdicts[0].evidence == ("1000 tokens/s, 50% of the roofline of 2000, the median is 1000, 2710 in sum")
     assert verdicts[2].evidence.startswith("slow, measured twice: 70% of the median")
 
 
 def test_more_than_the_roofline_cannot_be() -> None:
-    verdict = judge_throughput({0: 1180.0}, {0: 1050.0}, [])[0]
+    verdict = judge_throughput({0: 1180.0}, {0: 1050.0}, [], [], 1180.0)[0]
     assert verdict.passed is None
     assert "112% of the roofline of 1050, which cannot be: the plan does not fit" in verdict.evidence
 

@@ -210,6 +210,20 @@ def test_less_runs_together_than_is_granted() -> None:
     assert "20 were seen to run together" in verdict(outcome, 1, "load").evidence
 
 
+def test_what_is_still_queued_while_as_many_run_as_are_granted() -> None:
+    server = Server(token_s=0.0005)
+
+    async def loads(_request: web.Request) -> web.StreamResponse:
+        busy = server.running > 0
+        load = {"num_running_reqs": 37 if busy else 0, "num_waiting_reqs": 3 if busy else 0, "max_total_num_tokens": 1}
+        return web.json_response({"loads": [load]})
+
+    server.handlers["/v1/loads"] = loads
+    outcome = verified(server, limits=Limits(answer=0.6))
+    assert "37 were seen to run together, 3 still queued" in verdict(outcome, 0, "load").evidence
+    assert not outcome.verified
+
+
 def test_256_in_flight_at_a_server_that_grants_more() -> None:
     server = Server(granted=2048, token_s=0.005)
     outcome = verified(server, subject={"requested": 2048, "expected": None})
@@ -237,6 +251,35 @@ def test_a_slow_one_is_measured_twice_before_it_is_said() -> None:
     outcome = verified(*(Server() for _ in range(3)), Server(token_s=0.02))
     assert [each.verified for each in outcome.replicas] == [True, True, True, False]
     assert verdict(outcome, 3, "throughput").evidence.startswith("slow, measured twice: ")
+
+
+def test_one_that_was_slow_once_is_not_slow() -> None:
+    once = Server(token_s=0.02)
+
+    async def then_fast(request: web.Request) -> web.StreamResponse:
+        response = await once.generate(await request.json())
+        once.token_s = 0.002
+        return response
+
+    once.handlers["/generate"] = then_fast
+    outcome = verified(Server(), Server(), Server(), once)
+    assert outcome.verified
+    assert sum(path == "/generate" for path, _ in once.asked) == 2 * 37
+
+
+def test_an_answer_that_is_cut_short_under_load() -> None:
+    server = Server()
+
+    async def short(request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        if body["text"].startswith("003"):
+            body["sampling_params"]["max_new_tokens"] -= 1
+        return await server.generate(body)
+
+    server.handlers["/generate"] = short
+    found = verdict(verified(server), 0, "load")
+    assert found.passed is False
+    assert "1 of 37 requests of 64 tokens at once failed: 63 of 64 tokens were generated" in found.evidence
 
 
 def test_a_fault_of_ours_in_one_verdict_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,7 +318,7 @@ def test_memory_is_read_or_it_is_said_why_not() -> None:
     outcome = verified(Server(), subject=subject, gpu_reader=Reader(lambda: used), level="quick")
     assert outcome.verified
     assert outcome.replicas[0].memory_used == 83 << 30
-    assert outcome.reference.footprints == (82 << 30,)
+    assert [each.footprints for each in outcome.reference.by_kind.values()] == [(82 << 30,)]
 
     def ill() -> dict[str, GpuMemory]:
         raise Sm120kitError("NVML does not answer")
@@ -283,6 +326,24 @@ def test_memory_is_read_or_it_is_said_why_not() -> None:
     outcome = verified(Server(), subject=subject, gpu_reader=Reader(ill), level="quick")
     assert verdict(outcome, 0, "memory") == Verdict("memory", None, "NVML does not answer")
     assert outcome.verified
+
+
+def test_unlike_gpus_are_judged_among_themselves() -> None:
+    big, small = (Gpu(f"GPU-{name}", 0, name, "12.0", 96 << 30) for name in ("RTX PRO 6000", "RTX 5090"))
+
+    async def run() -> Outcome:
+        servers = [Server(), Server(), Server(text="Bananas are rich in many things.", granted=9, token_s=0.02)]
+        async with running(*servers):
+            subjects = [
+                Subject(i, each.url, requested=each.granted, gpus=(small if i == 2 else big,))
+                for i, each in enumerate(servers)
+            ]
+            return await verify(subjects, level="load")
+
+    outcome = asyncio.run(run())
+    assert outcome.verified, outcome
+    assert len(outcome.reference.by_kind) == 2
+    assert "are not the same" in verdict(outcome, 2, "generation").evidence
 
 
 def _us() -> ProcessId:

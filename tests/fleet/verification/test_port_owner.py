@@ -93,6 +93,22 @@ def test_a_stranger_at_another_address_does_not_matter() -> None:
         assert judged(f"http://127.0.0.2:{port}", root, port).passed is False
 
 
+def test_a_stranger_at_every_address_beside_us_at_the_very_one() -> None:
+    with listener() as (root, port), listener("0.0.0.0", port) as (stranger, _):
+        assert judged(f"http://127.0.0.1:{port}", root, port).passed is True
+        assert judged(f"http://127.0.0.1:{port}", stranger, port).passed is False
+        assert judged(f"http://localhost:{port}", root, port).passed is False
+
+
+def test_a_stranger_with_ipv6_alone_does_not_matter() -> None:
+    root = identify(os.getpid())
+    assert root is not None
+    holders = [Holder("0.0.0.0", 9, os.getpid()), Holder("::", 9, 1)]
+    assert judge_port_owner("http://127.0.0.1:9", root, holders).passed is True
+    assert judge_port_owner("http://[::1]:9", root, holders).passed is False
+    assert judge_port_owner("http://127.0.0.1:9", root, holders[1:]).passed is False
+
+
 def test_a_socket_that_a_stranger_inherited_is_still_ours() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
