@@ -128,7 +128,8 @@ class Climb:
     async def _port_owner(self, holders: asyncio.Task[tuple[Holder, ...]]) -> Verdict:
         root = self.subject.root
         assert root is not None
-        return await asyncio.to_thread(judge_port_owner, self.subject.url, root, await asyncio.shield(holders))
+        found = await asyncio.shield(holders)
+        return await asyncio.to_thread(judge_port_owner, self.subject.url, root, found, self.subject.port)
 
     async def _model(self, asking: Asking) -> Verdict:
         models, info = await asyncio.gather(self._get(asking, "/v1/models"), self._get(asking, "/model_info"))

@@ -15,7 +15,7 @@ from sm120kit.fleet.gpus import GpuReader
 from sm120kit.fleet.spec import Limits, Thinking
 from sm120kit.fleet.types import Level, Verdict
 from sm120kit.fleet.verification.climb import Climb, Wanted
-from sm120kit.fleet.verification.port_owner import Holder, listening
+from sm120kit.fleet.verification.port_owner import Holder, listening, port_of
 from sm120kit.fleet.verification.sisters import compare_sisters, make_reference
 from sm120kit.fleet.verification.stress import put_under_load
 from sm120kit.fleet.verification.types import (
@@ -91,7 +91,7 @@ def _outcome(climb: Climb, level: Level) -> ReplicaOutcome:
 
 def _holders(subjects: Sequence[Subject]) -> asyncio.Task[tuple[Holder, ...]] | None:
     """Looks once, for all servers, at who listens on their ports."""
-    ports = {port for each in subjects if each.root is not None and (port := split_address(each.url).port) is not None}
+    ports = {port_of(each.url, each.port) for each in subjects if each.root is not None}
     return asyncio.create_task(asyncio.to_thread(listening, ports)) if ports else None
 
 

@@ -44,10 +44,15 @@ def listening(ports: Iterable[int]) -> tuple[Holder, ...]:
     )
 
 
-def judge_port_owner(url: str, root: ProcessId, holders: Sequence[Holder]) -> Verdict:
-    """Whether every socket that a connection to ``url`` can reach is held by ``root`` or what it started."""
+def port_of(url: str, port: int = 0) -> int:
+    """``port``, else that of an address."""
     parts = split_address(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return port or parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def judge_port_owner(url: str, root: ProcessId, holders: Sequence[Holder], port: int = 0) -> Verdict:
+    """Whether every socket that a connection to ``url`` can reach is held by ``root`` or what it started."""
+    parts, port = split_address(url), port_of(url, port)
     ours = {each.pid for each in family(root)}
     if not ours:
         return _verdict(False, f"the server's process {root.pid} has ended")

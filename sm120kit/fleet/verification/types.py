@@ -36,6 +36,7 @@ class Subject(Struct, frozen=True):
     root: ProcessId | None = None
     """The process that must own the port, with all that it started; ``None`` = it is not ours."""
     port: int = 0
+    """The one that must be its own; 0 = that of its address."""
     gpus: tuple[Gpu, ...] = ()
     """With what they held before it started; empty = it runs on the CPU, or nobody knows where."""
     served_model_name: str = ""
