@@ -54,10 +54,11 @@ def judge_port_owner(url: str, root: ProcessId, holders: Sequence[Holder], port:
     """Whether every socket that a connection to ``url`` can reach is held by ``root`` or what it started."""
     parts, port = split_address(url), port_of(url, port)
     ours = {each.pid for each in family(root)}
-    if not ours:
-        return _verdict(False, f"the server's process {root.pid} has ended")
     at_port = [each for each in holders if each.port == port]
     reached = _reached(parts.hostname or "", at_port)
+    if not ours:
+        now = f"; {_shown(reached[0])} is held by {_who(reached[0].pid)}" if reached else ""
+        return _verdict(False, f"the server's process {root.pid} has ended{now}")
     if not reached:
         elsewhere = "".join(f"; process {each.pid} listens on {_shown(each)}" for each in at_port[:1])
         return _verdict(False, f"nobody listens on {parts.hostname}:{port}{elsewhere}")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
+from importlib.resources import files
+
 import pytest
 from msgspec.structs import replace
 
+from sm120kit.engines.sglang import flag_table
 from sm120kit.engines.sglang.answers import Said
+from sm120kit.engines.sglang.effective import ADAPTED, MEASURED, OWN
 from sm120kit.fleet.asking import Reply
 from sm120kit.fleet.gpus import GpuMemory
 from sm120kit.fleet.spec import Expectation, Gpu
+from sm120kit.fleet.types import Verdict
 from sm120kit.fleet.verification.concurrency import judge_concurrency
 from sm120kit.fleet.verification.configuration import judge_configuration, read_settings
 from sm120kit.fleet.verification.load import Round, Size, judge_load, longest, next_length, size_of
@@ -16,7 +23,7 @@ from sm120kit.fleet.verification.memory import held, judge_memory
 from sm120kit.fleet.verification.model import judge_model
 from sm120kit.fleet.verification.thinking import judge_off, judge_on
 from sm120kit.fleet.verification.throughput import judge_throughput, slow_ones
-from sm120kit.fleet.verification.types import Subject
+from sm120kit.fleet.verification.types import NAMES, Subject, is_verified
 from sm120kit.fleet.verification.wording import replicas
 
 GIB = 1 << 30
@@ -297,6 +304,46 @@ def test_more_than_the_roofline_cannot_be() -> None:
     verdict = judge_throughput({0: 1180.0}, {0: 1050.0}, [], [], 1180.0)[0]
     assert verdict.passed is None
     assert "112% of the roofline of 1050, which cannot be: the plan does not fit" in verdict.evidence
+
+
+@pytest.mark.parametrize("lost", ["port-owner", "model", "generation", "configuration", "concurrency", "load"])
+def test_what_a_verified_server_must_have_passed(lost: str) -> None:
+    names = [name for name in NAMES if name != lost]
+    unjudged = (*(Verdict(name, True, "") for name in names), Verdict(lost, None, ""))
+    assert is_verified(unjudged, "load", ours=True) is False
+    assert is_verified(unjudged, "load", ours=False) is (lost == "port-owner")
+    assert is_verified(unjudged, "standard", ours=True) is (lost == "load")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_verdict_may_be_against_it(name: str) -> None:
+    for passed in (True, False):
+        verdicts = tuple(Verdict(each, passed if each == name else True, "") for each in NAMES)
+        assert is_verified(verdicts, "quick", ours=False) is passed
+
+
+@pytest.mark.parametrize("name", ["thinking", "memory", "throughput"])
+def test_what_need_not_be_judged(name: str) -> None:
+    verdicts = tuple(Verdict(each, None if each == name else True, "") for each in NAMES)
+    assert is_verified(verdicts, "load", ours=True) is True
+
+
+RECORDED = json.loads(files("sm120kit.fleet.rehearsal").joinpath("recorded.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("version", RECORDED)
+def test_every_port_and_address_of_a_genuine_server_is_its_own(version: str) -> None:
+    text = json.dumps(RECORDED[version])
+    named = set(re.findall(r'"(\w*(?:_|\b)ports?|\w+_ipc_name|\w+_init_addr)": ', text))
+    assert "nccl_port" in named
+    assert named <= OWN
+
+
+def test_settings_are_called_as_genuine_servers_call_them() -> None:
+    known = {name for version in ("0.5.12", "0.5.23") for name in flag_table(version).defaults}
+    known |= {name for recorded in RECORDED.values() for name in re.findall(r'"(\w+)": ', json.dumps(recorded))}
+    assert known >= ADAPTED
+    assert known >= MEASURED
 
 
 def test_replicas_by_their_numbers() -> None:

@@ -142,7 +142,10 @@ def test_a_process_that_has_ended() -> None:
         pass
     verdict = judged(f"http://127.0.0.1:{port}", root, port)
     assert verdict.passed is False
-    assert "has ended" in verdict.evidence
+    assert verdict.evidence == f"the server's process {root.pid} has ended"
+    with listener() as (stranger, port):
+        verdict = judged(f"http://127.0.0.1:{port}", root, port)
+    assert f"has ended; 127.0.0.1:{port} is held by process {stranger.pid} (" in verdict.evidence
 
 
 def test_a_process_of_somebody_else() -> None:
