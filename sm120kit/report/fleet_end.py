@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sm120kit.fleet.types import Fleet
+from sm120kit.fleet.types import STOPS, Fleet
 from sm120kit.report.fleet_words import REHEARSAL
 from sm120kit.report.lines import Lines
 from sm120kit.text import visible
-
-_STOPS = "stops"
-"""The event with which the supervisor begins to stop."""
 
 
 def render_end(fleets: Sequence[Fleet], *, width: int = 100, colour: bool = False) -> str:
@@ -34,5 +31,5 @@ def render_end(fleets: Sequence[Fleet], *, width: int = 100, colour: bool = Fals
 def end_lines(fleet: Fleet) -> tuple[str, ...]:
     """What its supervisor said since it began to stop; where it said nothing, the last that is known."""
     texts = [(f"replica {event.replica}: " if event.replica is not None else "") + event.text for event in fleet.events]
-    places = [number for number, event in enumerate(fleet.events) if event.text == _STOPS and event.replica is None]
+    places = [number for number, event in enumerate(fleet.events) if event.text == STOPS and event.replica is None]
     return tuple(visible(text) for text in (texts[places[-1] + 1 :] if places else texts[-1:]))

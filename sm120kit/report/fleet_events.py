@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from sm120kit.fleet.types import Fleet, Replica
 from sm120kit.text import visible
 
+_BEGUN = "starting"
+"""The phase of a server that has said nothing yet: an event tells of its start."""
+
 
 def changes(before: Fleet | None, after: Fleet) -> tuple[str, ...]:
     """Lines without their ends: what happened since ``before``, then what each replica is at now. ``None``: all of
@@ -29,7 +32,11 @@ def _about(fleet: Fleet, index: int | None) -> str:
 def _of_replica(before: Replica | None, after: Replica) -> Iterator[str]:
     """What no event tells: the phase of loading, what was granted, and where the log of a death lies."""
     same = before is not None and before.state == after.state
-    if after.state == "loading" and after.phase and not (same and before and before.phase == after.phase):
+    if (
+        after.state == "loading"
+        and after.phase not in ("", _BEGUN)
+        and not (same and before and before.phase == after.phase)
+    ):
         yield f"loading: {after.phase}"
     if after.state == "verified" and not same and after.granted is not None:
         requested = "" if after.requested is None else f"{after.requested:,} requested, "

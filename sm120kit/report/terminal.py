@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sm120kit.diagnosis.types import Evidence, Outcome, Repair, Report, ReportedFinding, Severity
+from sm120kit.diagnosis.types import Evidence, Finding, Outcome, Repair, Report, ReportedFinding, Severity
 from sm120kit.report.lines import Lines, Row
 from sm120kit.report.remedies import REPAIR_COMMAND, REPAIR_EXPLAINED, shown
 from sm120kit.report.wording import by_reason, counted, headline, open_questions, suppression_remarks, tally, unknowns
@@ -33,7 +33,7 @@ def render_terminal(
     return lines.render(colour=colour)
 
 
-def write_finding(lines: Lines, finding: ReportedFinding, *, whole: bool) -> None:
+def write_finding(lines: Lines, finding: ReportedFinding | Finding, *, whole: bool) -> None:
     """One finding with its evidence and remedies; not ``whole``: its message and id alone."""
     lines.prose(
         finding.message,

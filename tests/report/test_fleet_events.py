@@ -38,8 +38,10 @@ def test_nothing_changed_nothing_said() -> None:
 
 def test_the_phase_is_told_again_at_the_next_start() -> None:
     dead = fleet(replica(3, "waiting", phase="ended (exit code 1); starts again in 1 s"))
-    again = fleet(replica(3, "loading", phase="starting", restarts=1))
-    assert changes(dead, again) == ("replica 3: loading: starting",)
+    begun = fleet(replica(3, "loading", phase="starting", restarts=1))
+    again = fleet(replica(3, "loading", phase="weights", restarts=1))
+    assert changes(dead, begun) == ()
+    assert changes(begun, again) == ("replica 3: loading: weights",)
     assert changes(again, again) == ()
 
 
