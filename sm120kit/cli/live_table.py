@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sm120kit.cli.output import PIPED_WIDTH
+from sm120kit.cli.output import PIPED_WIDTH, Terminal
 
 if TYPE_CHECKING:
     from sm120kit.fleet.types import Fleet
@@ -56,13 +56,19 @@ class Progress:
     def _draw(self, fleet: Fleet) -> None:
         from sm120kit.report.fleet import render_live
 
-        width, height = _size()
-        colour = not os.environ.get("NO_COLOR")
-        lines = render_live(fleet, time.time(), width=width, colour=colour).splitlines()[: height - 1]
+        width, colour = error_terminal()
+        lines = render_live(fleet, time.time(), width=width, colour=colour).splitlines()[: _size().lines - 1]
         back = f"\x1b[{self._height}F\x1b[J" if self._height else ""
         _write(back + _NO_WRAP + "\n".join(lines) + "\n" + _WRAP)
         self._height = len(lines)
         self._drawn_at = time.monotonic()
+
+
+def error_terminal() -> Terminal:
+    """The terminal on standard error; plain and of fixed width where none is."""
+    if not _is_terminal():
+        return Terminal(PIPED_WIDTH, colour=False)
+    return Terminal(_size().columns, colour=not os.environ.get("NO_COLOR"))
 
 
 def _is_terminal() -> bool:

@@ -22,6 +22,13 @@ COMPLETION_VARIABLE = "_SM120KIT_COMPLETE"
 COMMANDS = {
     "doctor": "Say what is wrong with a CUDA inference stack, with evidence and remedy.",
     "why": "Say why a server failed, from its log: the first real error, its cause, what to do.",
+    "launch": "Start one SGLang server per GPU, verify each, and leave nothing behind.",
+    "status": "Say how a fleet stands: which servers run, what was verified, what ended and why.",
+    "verify": "Verify a fleet or any servers that run, without owning them.",
+    "logs": "Show what the servers of a fleet wrote.",
+    "restart": "End servers of a fleet and start them again.",
+    "stop": "End a fleet, and see to it that nothing of it is left.",
+    "fleets": "List the fleets of this machine.",
     "plan": "Say how many requests a server will really run at a time, before a byte is loaded.",
     "snapshot": "Write down everything that the doctor reads, as a file to keep or to send.",
     "diff": "Say what changed between two snapshots, and what got worse.",
@@ -46,6 +53,7 @@ Begin with:
   sm120kit doctor --python /srv/venv/bin/python    another one
   sm120kit doctor --gpu rtx-pro-6000x8             for hardware that is not here
   sm120kit explain toolkit.nv-target-missing       what a finding means
+  sm120kit launch --rehearse                       a launch, against stand-ins
 
 \b
 Exit codes:

@@ -19,6 +19,7 @@ _DOCUMENTS = (
     "history",
     "smoke",
     "toolkits",
+    "fleet",
 )
 
 
@@ -26,7 +27,8 @@ _DOCUMENTS = (
 @click.argument("document", type=click.Choice(_DOCUMENTS), default="report")
 def command(*, document: str) -> int:
     """Print the JSON Schema of a document: report (doctor --json), snapshot, comparison (diff --json),
-    repair-plan (fix --plan-out), or of what the command of that name prints with --json.
+    repair-plan (fix --plan-out), fleet (launch, status, verify and restart --json), or of what the command of that
+    name prints with --json.
     """
     from sm120kit.report.schema import json_schema
     from sm120kit.text import encode_json

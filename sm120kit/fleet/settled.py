@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sm120kit.fleet.types import Fleet, Replica
+from sm120kit.fleet.types import STOPS, Fleet, Replica
 
 
 def settled(fleet: Fleet, indices: Iterable[int] | None = None) -> bool:
@@ -15,7 +15,12 @@ def settled(fleet: Fleet, indices: Iterable[int] | None = None) -> bool:
 
 def all_failed(fleet: Fleet) -> bool:
     """No server runs, and none will be started again."""
-    return bool(fleet.replicas) and all(each.state in ("failed", "stopped") for each in fleet.replicas)
+    return bool(fleet.replicas) and all(each.state == "failed" for each in fleet.replicas)
+
+
+def ended_as_asked(fleet: Fleet) -> bool:
+    """Its supervisor ended it because somebody wanted it; one that was killed did not."""
+    return fleet.ended and any(event.replica is None and event.text == STOPS for event in fleet.events)
 
 
 def _settled(replica: Replica) -> bool:

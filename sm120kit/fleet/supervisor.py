@@ -39,7 +39,7 @@ from sm120kit.fleet.secrets import Redactor, secret_values
 from sm120kit.fleet.sglang_engine import SglangEngine, gpu_reader_of
 from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
 from sm120kit.fleet.state import FleetFolder, folder_of
-from sm120kit.fleet.types import SCHEMA, Fleet, Replica
+from sm120kit.fleet.types import SCHEMA, STOPS, Fleet, Replica
 from sm120kit.fleet.warm import is_warm, mark_warm
 from sm120kit.version import __version__
 
@@ -147,7 +147,7 @@ class Supervisor:
 
     async def _end_all(self) -> None:
         """All servers at once, then what may have stayed, then the memory."""
-        self._board.say("stops")
+        self._board.say(STOPS)
         for life in self._lives:
             life.stopping.set()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -229,6 +229,7 @@ def _first_state(spec: FleetSpec, mark: str) -> Fleet:
         supervisor=identify(os.getpid()),
         started=now,
         updated=now,
+        drain_s=spec.limits.drain,
         spec_digest=digest_of(spec),
     )
 

@@ -120,6 +120,10 @@ class Event(Struct, frozen=True):
     replica: int | None = None
 
 
+STOPS = "stops"
+"""The event of the whole fleet with which its supervisor begins to end it; without it a supervisor ended otherwise."""
+
+
 class Fleet(Struct, frozen=True):
     """All servers of one launch."""
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from sm120kit.cli.main import COMMANDS, COMPLETION_VARIABLE
+from sm120kit.fleet.state import folder_of, make_folder, write_fleet
 from tests.cli.conftest import Command
+from tests.fleets import fleet
 from tests.programs import require_program
 
 
@@ -48,3 +51,15 @@ def test_commands_options_check_ids_and_gpus_are_offered() -> None:
     assert offered("sm120kit explain toolkit.nv-t") == {"toolkit.nv-target-missing"}
     assert "toolkit.nv-target-missing" in offered("sm120kit doctor --only toolkit.")
     assert {"rtx-pro-6000", "rtx-5090"} <= offered("sm120kit doctor --gpu rtx-")
+
+
+def test_names_of_fleets_and_faults_are_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    for name in ("qwen", "quick", "other"):
+        folder = folder_of(name)
+        make_folder(folder)
+        write_fleet(folder, fleet(name=name, ended=True))
+    for command in ("status", "logs", "restart", "stop", "verify"):
+        assert offered(f"sm120kit {command} q") == {"qwen", "quick"}
+    assert {"hang", "hangs-later"} == offered("sm120kit launch --fault ha")
+    assert {"load", "quick", "standard"} == offered("sm120kit launch --level ")

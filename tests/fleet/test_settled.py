@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sm120kit.fleet.settled import all_failed, settled
-from tests.fleets import fleet, replica
+from sm120kit.fleet.settled import all_failed, ended_as_asked, settled
+from tests.fleets import event, fleet, replica
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,11 @@ def test_what_has_ended_is_settled() -> None:
 def test_all_failed() -> None:
     assert all_failed(fleet(replica(0, "failed"), replica(1, "failed")))
     assert not all_failed(fleet(replica(0, "failed"), replica(1, "waiting")))
+    assert not all_failed(fleet(replica(0, "stopped"), replica(1, "stopped")))
+
+
+def test_one_whose_supervisor_was_killed_did_not_end_as_asked() -> None:
+    told = (event("stops", 50), event("stopped: no process of it is left", 51))
+    assert ended_as_asked(fleet(replica(0, "stopped"), ended=True, events=told))
+    assert not ended_as_asked(fleet(replica(0, "stopped"), ended=True, events=(event("the supervisor is gone"),)))
+    assert not ended_as_asked(fleet(replica(0), events=told))

@@ -1,0 +1,135 @@
+"""Verifies servers without owning them: those of a fleet that runs, or any that an address leads to."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from sm120kit.engines.sglang.client import split_address
+from sm120kit.errors import Sm120kitError
+from sm120kit.fleet.gpus import GpuMemory, GpuReader, NvmlReader
+from sm120kit.fleet.spec import Expectation, Gpu, Thinking
+from sm120kit.fleet.state import folder_of
+from sm120kit.fleet.types import SCHEMA, Fleet, Level, Replica, Verdict
+from sm120kit.fleet.urls import address_of
+from sm120kit.fleet.verification.ladder import Outcome, Subject, verify
+from sm120kit.version import __version__
+
+_STAND_IN = "sm120kit-rehearsal"
+"""What a stand-in calls itself in the header ``server`` of its answers."""
+
+_ASKED_S = 5.0
+
+
+def of_urls(urls: Sequence[str], level: Level) -> Fleet:
+    """Servers at these addresses as a fleet without a name, nothing of which was judged yet.
+
+    Raises:
+        Sm120kitError: one is no address, or one is given twice; exit code 2.
+    """
+    for url in urls:
+        split_address(url)
+        if urls.count(url) > 1:
+            raise Sm120kitError(f"{url} is given twice", hint="Name each server once")
+    replicas = tuple(
+        Replica(index, "", _port(url), None, "verifying", None, None, None, url=url) for index, url in enumerate(urls)
+    )
+    stand_ins = any(_is_stand_in(url) for url in urls)
+    return Fleet(SCHEMA, __version__, "", level, False, stand_ins, 0, replicas)
+
+
+def verified_again(fleet: Fleet, *, level: Level, thinking: Thinking, api_key: str) -> Fleet:
+    """The fleet with the verdicts of now. What its own supervisor says of it stays as it is."""
+    reader = _reader(fleet)
+    memory = reader.read() if reader else {}
+    subjects = [_subject(fleet, each, memory) for each in fleet.replicas if _runs(fleet, each)]
+    outcome = asyncio.run(verify(subjects, level=level, thinking=thinking, api_key=api_key, gpu_reader=reader))
+    return _judged(fleet, outcome, level)
+
+
+def _subject(fleet: Fleet, replica: Replica, memory: dict[str, GpuMemory]) -> Subject:
+    return Subject(
+        index=replica.index,
+        url=replica.url or address_of(fleet.host, replica.port),
+        requested=replica.requested,
+        # Of the plan the state keeps the one number that people ask for; nobody looks at tokens here.
+        expected=None if replica.predicted is None else Expectation(granted=replica.predicted, tokens=0),
+        root=replica.process,
+        port=replica.port,
+        gpus=tuple(_gpu(uuid, memory) for uuid in replica.gpu.split(",") if uuid in memory),
+        served_model_name=fleet.served_model_name,
+        model=fleet.model,
+    )
+
+
+def _gpu(uuid: str, memory: dict[str, GpuMemory]) -> Gpu:
+    """A GPU of which only the size is known: enough to compare it with its sisters of that size."""
+    return Gpu(uuid, 0, "", "", memory[uuid].total)
+
+
+def _runs(fleet: Fleet, replica: Replica) -> bool:
+    return not fleet.name or replica.process is not None
+
+
+def _reader(fleet: Fleet) -> GpuReader | None:
+    if not any(each.gpu for each in fleet.replicas):
+        return None
+    if fleet.rehearsal:
+        from sm120kit.fleet.rehearsal.gpus import SimulatedGpus
+
+        return SimulatedGpus(Path(folder_of(fleet.name).rehearsal, "gpus"))
+    return NvmlReader()
+
+
+def _judged(fleet: Fleet, outcome: Outcome, level: Level) -> Fleet:
+    replicas = tuple(_judged_replica(each, outcome) for each in fleet.replicas)
+    good = [each for each in replicas if each.state == "verified"]
+    return replace(
+        fleet,
+        level=level,
+        verified=bool(replicas) and len(good) == len(replicas),
+        granted_total=sum(each.granted or 0 for each in good),
+        replicas=replicas,
+        updated=time.time(),
+    )
+
+
+def _judged_replica(replica: Replica, outcome: Outcome) -> Replica:
+    found = next((each for each in outcome.replicas if each.index == replica.index), None)
+    if found is None:
+        silent = Verdict("port-owner", False, f"its server does not run: it is {replica.state}")
+        return replace(replica, verdicts=(silent,), granted=None, tokens_per_second=None, roofline_share=None)
+    return replace(
+        replica,
+        state="verified" if found.verified else "unverified",
+        verdicts=found.verdicts,
+        granted=found.granted,
+        memory_used=replica.memory_used if found.memory_used is None else found.memory_used,
+        tokens_per_second=found.tokens_per_second,
+        roofline_share=found.roofline_share,
+    )
+
+
+def _port(url: str) -> int:
+    parts = split_address(url)
+    return parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _is_stand_in(url: str) -> bool:
+    """Whether a stand-in answers there. Who does not answer is none; the verdicts will say so."""
+    import http.client
+
+    parts = split_address(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=_ASKED_S)
+    try:
+        connection.request("GET", f"{parts.path.rstrip('/')}/model_info")
+        return (connection.getresponse().headers.get("server") or "").startswith(_STAND_IN)
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
