@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Iterable, Sequence
 
 from sm120kit.diagnosis.types import CheckResult
+from sm120kit.redaction import REDACTED, redacted
 from sm120kit.version import __version__
 
 
@@ -23,12 +24,27 @@ def write_check_crashes(arguments: Sequence[str], results: Iterable[CheckResult]
     return _write(arguments, [f"check {result.check}\n{result.traceback}" for result in results])
 
 
+def _without_secrets(arguments: Sequence[str]) -> list[str]:
+    """What is a secret by its own form, or by the option that it belongs to, replaced."""
+    shown: list[str] = []
+    secret_follows = False
+    for word in arguments:
+        option, equals, _ = word.partition("=")
+        names_secret = option.startswith("-") and redacted(f"{option} Value1") != f"{option} Value1"
+        if secret_follows:
+            shown.append(REDACTED)
+        else:
+            shown.append(f"{option}={REDACTED}" if names_secret and equals else redacted(word))
+        secret_follows = names_secret and not equals
+    return shown
+
+
 def _write(arguments: Sequence[str], parts: Sequence[str]) -> str:
     head = [
         f"sm120kit {__version__}",
         f"Python {platform.python_version()} ({sys.executable})",
         f"{platform.system()} {platform.release()} {platform.machine()}",
-        "arguments: " + " ".join(map(repr, arguments)),
+        "arguments: " + " ".join(map(repr, _without_secrets(arguments))),
     ]
     descriptor, path = tempfile.mkstemp(prefix="sm120kit-crash-", suffix=".txt")
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:

@@ -123,6 +123,14 @@ class LaunchLine(msgspec.Struct, frozen=True):
         """GPUs that share one model."""
         return self.number("tp_size") or 1
 
+    @property
+    def gpus_per_server(self) -> int:
+        """GPUs that one server takes: ranks of tensor, pipeline and data parallelism. With attention data parallelism
+        the latter share the GPUs of the former."""
+        shared = self.switched_on("enable_dp_attention") or (self.number("attn_dp_size") or 1) > 1
+        data = 1 if shared else max(self.number("dp_size") or 1, 1)
+        return max(self.tp_size, 1) * max(self.number("pp_size") or 1, 1) * data
+
     def words(self, name: str) -> str:
         """How a setting was typed; ``default`` where it was not."""
         return self.typed.get(name, "default")

@@ -66,7 +66,9 @@ def share_out(gpus: Sequence[Gpu], each: int) -> tuple[tuple[Gpu, ...], ...]:
     """
     if len(gpus) % each:
         raise Sm120kitError(
-            f"--tp-size {each} does not share out {len(gpus)} GPUs evenly: {len(gpus) % each} would be left",
-            hint=f"Name {len(gpus) // each * each or each} of them with --gpus, or another --tp-size",
+            f"servers of {each} GPUs each do not share out {len(gpus)} GPUs evenly: {len(gpus) % each} would be left",
+            hint=f"Name {len(gpus) // each * each} of them with --gpus, or another --tp-size"
+            if len(gpus) > each
+            else "Take a smaller --tp-size",
         )
     return tuple(tuple(gpus[start : start + each]) for start in range(0, len(gpus), each))

@@ -87,22 +87,22 @@ def replica_groups(order: Order, settled: Settled, gpus: tuple[Gpu, ...]) -> tup
     Raises:
         Sm120kitError: they do not share out, or ``--replicas`` asks for more than they give; exit code 2.
     """
-    tp = settled.line.tp_size
+    each = settled.line.gpus_per_server
     if settled.on_cpu:
         return ((),) * (order.replicas or 1)
     if not gpus:
         raise Sm120kitError(
             "--gpus none leaves nothing to start a server on", hint="Servers on the CPU also need: -- --device cpu"
         )
-    wanted = order.replicas * tp
+    wanted = order.replicas * each
     if wanted > len(gpus):
         raise Sm120kitError(
-            f"--replicas {order.replicas} with --tp-size {tp} needs {wanted} GPUs, and there are {len(gpus)}",
-            hint=f"Take --replicas {len(gpus) // tp}, or leave it out"
-            if tp <= len(gpus)
+            f"--replicas {order.replicas} needs {wanted} GPUs, {each} for each, and there are {len(gpus)}",
+            hint=f"Take --replicas {len(gpus) // each}, or leave it out"
+            if each <= len(gpus)
             else "Take a smaller --tp-size",
         )
-    return share_out(gpus[: wanted or len(gpus)], tp)
+    return share_out(gpus[: wanted or len(gpus)], each)
 
 
 def name_of(model: str, *, rehearsal: bool) -> str:

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 
 from sm120kit.diagnosis.case import Case, NamedGpu, Request
 from sm120kit.diagnosis.hardware import parse_gpus
+from sm120kit.diagnosis.versions import version_key
+from sm120kit.engines.sglang.arguments import secrets_in
 from sm120kit.engines.sglang.flags import versions
 from sm120kit.environment import applied
 from sm120kit.environment.reading import read_healthy
@@ -22,6 +24,7 @@ from sm120kit.fleet.make_spec import Ground, make_spec, replica_groups
 from sm120kit.fleet.model_place import ModelPlace, place_model
 from sm120kit.fleet.open_files import open_files
 from sm120kit.fleet.order import Order
+from sm120kit.fleet.process.hide_arguments import hide_arguments
 from sm120kit.fleet.settle_arguments import Settled, settle_arguments, settled
 from sm120kit.fleet.spec import FleetSpec, Gpu
 from sm120kit.fleet.types import Struct
@@ -106,6 +109,8 @@ def prepare(order: Order, environment: Mapping[str, str] | None = None) -> Prepa
             ),
         ),
     )
+    _refuse_faults_of_nobody(spec)
+    hide_arguments(secrets_in(spec.arguments, spec.sglang).values())
     case = _case(order, read, settled_arguments, gpus, facts)
     return Prepared(order, spec, case, read.gpus, plans, place)
 
@@ -153,6 +158,8 @@ def _read_target(order: Order, caller: Mapping[str, str]) -> _Read:
 def _read_rehearsal(order: Order) -> _Read:
     from sm120kit.fleet.rehearsal.gpus import simulated_gpus
 
+    if order.rehearsal.sglang and version_key(order.rehearsal.sglang) is None:
+        raise Sm120kitError(f"--sglang {order.rehearsal.sglang} is no version", hint="Write it as 0.5.12")
     named = order.rehearsal.sglang.removeprefix("v")
     return _Read(
         snapshot=unread_snapshot(),
@@ -162,6 +169,20 @@ def _read_rehearsal(order: Order) -> _Read:
         gpus=simulated_gpus(order.rehearsal.gpu),
         environment=dict(order.environment),
     )
+
+
+def _refuse_faults_of_nobody(spec: FleetSpec) -> None:
+    if spec.rehearsal is None:
+        return
+    from sm120kit.fleet.rehearsal.faults import parse_fault
+
+    for text in spec.rehearsal.faults:
+        fault = parse_fault(text)
+        if fault.replica is not None and fault.replica >= len(spec.replicas):
+            raise Sm120kitError(
+                f"--fault {text}: there is no server {fault.replica}",
+                hint=f"They are counted from 0 to {len(spec.replicas) - 1}",
+            )
 
 
 def _api_key(order: Order, caller: Mapping[str, str]) -> tuple[str, ...]:

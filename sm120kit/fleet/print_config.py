@@ -70,4 +70,4 @@ def _toml(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, tuple):
         return f"[{', '.join(_toml(each) for each in value)}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return repr(value)

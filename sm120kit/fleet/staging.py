@@ -21,6 +21,7 @@ import msgspec
 
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
 from sm120kit.fleet.types import Struct
+from sm120kit.text import visible
 
 MARKER = "sm120kit-staged.json"
 _PART = ".part"
@@ -137,8 +138,12 @@ def _files(source: str) -> Iterator[StagedFile]:
         ) from error
 
     number = 0
-    for folder, folders, names in os.walk(source, onerror=refuse):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
+    seen: set[str] = set()
+    for folder, folders, names in os.walk(source, onerror=refuse, followlinks=True):
+        seen.add(os.path.realpath(folder))
+        inside = [each for each in folders if not each.startswith(".")]
+        # A link to a folder around it would never end.
+        folders[:] = [each for each in inside if os.path.realpath(f"{folder}/{each}") not in seen]
         for name in names:
             path = os.path.join(folder, name)
             try:
@@ -149,11 +154,23 @@ def _files(source: str) -> Iterator[StagedFile]:
                     hint="A link that leads nowhere: download the model again",
                     exit_code=TARGET_UNREADABLE,
                 ) from error
+            if not _is_text(name):
+                raise Sm120kitError(
+                    f"{folder} holds a file whose name is not UTF-8: {visible(name)}", exit_code=TARGET_UNREADABLE
+                )
             number += 1
             if number > _MOST_FILES:
                 raise Sm120kitError(f"{source} holds more than {_MOST_FILES:,} files: that is no model")
             if stat.S_ISREG(status.st_mode) and name != MARKER:
                 yield StagedFile(os.path.relpath(path, source), status.st_size, status.st_mtime_ns)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @contextlib.contextmanager

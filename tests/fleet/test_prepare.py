@@ -166,8 +166,12 @@ REFUSED: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
     "an empty place": ((), {"gpus": "0,,1"}, "empty place"),
     "a MIG instance": ((), {"gpus": "MIG-1"}, "is a MIG instance"),
     "no GPU asked for": ((), {"gpus": "none"}, "leaves nothing to start"),
-    "uneven": (("--tp", "3"), {}, "does not share out 8 GPUs evenly: 2 would be left"),
-    "too many": ((), {"replicas": 9}, "needs 9 GPUs, and there are 8"),
+    "uneven": (("--tp", "3"), {}, "do not share out 8 GPUs evenly: 2 would be left"),
+    "pipelines": (("--tp", "2", "--pp-size", "2"), {"gpus": "0,1"}, "servers of 4 GPUs each do not share out 2"),
+    "SGLang that is no version": ((), {"rehearsal": RehearsalOrder(sglang="latest")}, "--sglang latest is no version"),
+    "no such fault": ((), {"rehearsal": RehearsalOrder(faults=("hangs",))}, "'hangs' is no fault"),
+    "a fault of nobody": ((), {"rehearsal": RehearsalOrder(faults=("hang:8",))}, "there is no server 8"),
+    "too many": ((), {"replicas": 9}, "needs 9 GPUs, 1 for each, and there are 8"),
     "ports in the way": ((), {"base_nccl_port": 30004}, "would take port 30004"),
     "ports past the end": ((), {"base_port": 65530}, "on port 65537, and the highest that works is 65535"),
     "nothing to stage": ((), {"model": "Qwen/Qwen3-32B", "stage": "/dev/shm/x"}, "--stage copies a model that lies"),
@@ -219,3 +223,22 @@ def test_a_rehearsal_reads_no_target() -> None:
     assert made.spec.rehearsal is not None
     assert len(made.spec.replicas) == 2
     assert made.spec.environment == {}
+
+
+def test_what_a_simulated_gpu_could_do_at_most_is_known(model: Path) -> None:
+    expected = prepare(Order(rehearse=True, model=str(model)), {}).spec.replicas[0].expected
+    assert expected is not None
+    assert expected.roofline_tokens_per_second is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gpus"),
+    [
+        (("--tp", "2", "--pp-size", "2"), 4),
+        (("--dp-size", "2"), 2),
+        (("--tp", "4", "--dp", "4", "--enable-dp-attention"), 4),
+    ],
+)
+def test_every_rank_gets_a_gpu(arguments: tuple[str, ...], gpus: int) -> None:
+    spec = prepare(Order(rehearse=True, arguments=arguments), {}).spec
+    assert {len(each.gpus) for each in spec.replicas} == {gpus}

@@ -82,6 +82,22 @@ def test_links_of_a_snapshot_of_the_hub_are_followed(tmp_path: Path) -> None:
     assert (place / "config.json").read_text() == "{}"
 
 
+def test_links_to_folders_are_followed_and_never_round(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "vocab.json").write_text("{}")
+    (source / "tokenizer").symlink_to(tmp_path / "elsewhere")
+    (source / "round").symlink_to(source)
+    place = Path(stage_model(str(source), str(tmp_path / "ram")))
+    assert (place / "tokenizer" / "vocab.json").read_text() == "{}"
+    assert not (place / "round").exists()
+
+
+def test_a_name_that_is_no_text(source: Path, tmp_path: Path) -> None:
+    Path(os.fsdecode(bytes(source) + b"/\xff.bin")).touch()
+    with pytest.raises(Sm120kitError, match=r"not UTF-8: \\xff\.bin"):
+        stage_model(str(source), str(tmp_path / "ram"))
+
+
 def test_a_link_that_leads_nowhere_is_named(source: Path, tmp_path: Path) -> None:
     (source / "gone.safetensors").symlink_to("/not/mounted")
     with pytest.raises(Sm120kitError, match=r"gone\.safetensors cannot be read"):

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 
 from sm120kit.diagnosis.findings import at
 from sm120kit.diagnosis.types import Finding, Manual
+from sm120kit.fleet.open_files import open_files
 from sm120kit.fleet.preflight.findings import stops, warns
 from sm120kit.fleet.preflight.room import room_for
 from sm120kit.fleet.preflight.types import Answer
 from sm120kit.fleet.prepare import Prepared
 from sm120kit.fleet.spec import FleetSpec
-from sm120kit.fleet.staging import look_at_source, missing_bytes
+from sm120kit.fleet.staging import missing_bytes
 from sm120kit.fleet.state import folder_of
 from sm120kit.snapshot.facts import Known
 
@@ -50,7 +51,7 @@ def _memory(prepared: Prepared) -> Iterator[Finding]:
         return
     spec, folder = prepared.spec, prepared.place.folder if prepared.place.kind in ("folder", "cached") else ""
     number = len(spec.replicas)
-    weights = look_at_source(folder).size if folder else 0
+    weights = _size(folder) if folder else 0
     parts = {f"{number} servers of at least {_EACH_SERVER / _GIB:.0f} GiB": number * _EACH_SERVER}
     if not any(replica.gpus for replica in spec.replicas):
         line = prepared.case.request.launch
@@ -83,6 +84,13 @@ def _memory(prepared: Prepared) -> Iterator[Finding]:
             evidence,
             [Manual("Expect every server to load as slowly as the first")],
         )
+
+
+def _size(folder: str) -> int:
+    """Bytes of the files that lie there."""
+    with open_files() as files:
+        paths = (f"{folder}/{name}" for name in files.names(folder))
+        return sum(files.size(path) for path in paths if files.is_file(path))
 
 
 def _host_cache(prepared: Prepared) -> int:
