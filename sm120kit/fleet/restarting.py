@@ -27,11 +27,12 @@ def after_death(policy: RestartPolicy, deaths: Sequence[Death], *, now: float, e
         return Next(
             None, f"it ended {len(recent)} times within {policy.window:g} s, and {policy.most} restarts are allowed"
         )
-    if not ever_answered and len(recent) > 1 and _reason(recent[-1]) == _reason(recent[-2]):
+    if not ever_answered and len(recent) > 1 and _reason(recent[-1]) == _reason(recent[-2]) != ("", ""):
         return Next(None, "it ended twice for the same reason before it ever answered")
     return Next(min(policy.longest_delay, policy.first_delay * 2 ** (len(recent) - 1)), "")
 
 
 def _reason(death: Death) -> tuple[str, str]:
+    """How it ended and what its log shows for it; empty where the log shows nothing: then it may have been killed."""
     first = death.causes[0] if death.causes else None
-    return death.exit, f"{first.check} {first.message}" if first else ""
+    return (death.exit, f"{first.check} {first.message} {first.text}") if first else ("", "")

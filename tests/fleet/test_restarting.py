@@ -35,3 +35,8 @@ def test_the_same_reason_twice_before_it_ever_answered_is_enough() -> None:
     assert after_death(POLICY, same, now=3, ever_answered=False).delay_s is None
     assert after_death(POLICY, same, now=3, ever_answered=True).delay_s == 2
     assert after_death(POLICY, deaths(1, 2), now=3, ever_answered=False).delay_s == 2
+
+
+def test_a_death_that_left_no_trace_may_have_come_from_outside() -> None:
+    silent = [Death(at, "signal SIGKILL", "log", ()) for at in (1, 2)]
+    assert after_death(POLICY, silent, now=3, ever_answered=False).delay_s == 2
