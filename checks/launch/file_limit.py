@@ -8,7 +8,8 @@ SGLang raises its limit to 65535 when it starts and goes on without where it may
 every shard is an open file.
 
 ## How it is found
-RLIMIT_NOFILE of this process, which the servers inherit.
+RLIMIT_NOFILE of this process, which the servers inherit. Below 4096 it is a warning, below 1024 an error: a server
+holds some hundred files of its own.
 
 ## Remedy
 Raise the hard limit: `LimitNOFILE=` in a systemd unit, `--ulimit nofile=` for docker, /etc/security/limits.conf.

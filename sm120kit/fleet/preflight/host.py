@@ -23,7 +23,8 @@ _EACH_SERVER = 2 * _GIB
 """Bytes: 1.9 GiB were seen for the three processes of one server without a GPU."""
 _WANTED_FILES = 65535
 """What SGLang raises its limit to (srt/utils/common.py, set_ulimit)."""
-_FEWEST_FILES = 1024
+_ENOUGH_FILES, _FEWEST_FILES = 4096, 1024
+"""A server holds a file for every connection of a client and a few hundred of its own."""
 _LOG_LEAST, _LOG_ENOUGH = 64 * _MIB, _GIB
 _SOCKET_PATH = 107
 _MADE_BELOW = len("/sm120kit-xxxxxxxx/pymp-xxxxxxxx/listener-xxxxxxxx")
@@ -109,7 +110,7 @@ def _host_cache(prepared: Prepared) -> int:
 
 def _files(spec: FleetSpec) -> Iterator[Finding]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if spec.rehearsal or hard in (resource.RLIM_INFINITY, -1) or hard >= _WANTED_FILES:
+    if spec.rehearsal or hard in (resource.RLIM_INFINITY, -1) or hard >= _ENOUGH_FILES:
         return
     say = stops if hard < _FEWEST_FILES else warns
     yield say(

@@ -15,12 +15,14 @@ from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.types import Finding, Severity
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.order import Order, RehearsalOrder
+from sm120kit.fleet.preflight import host
 from sm120kit.fleet.preflight.doctor import ask_doctor
 from sm120kit.fleet.preflight.gpus import ask_gpus
 from sm120kit.fleet.preflight.host import ask_host
 from sm120kit.fleet.preflight.model import ask_model
 from sm120kit.fleet.preflight.plan import ask_plan, server_plans
 from sm120kit.fleet.preflight.ports import ask_ports
+from sm120kit.fleet.preflight.room import Room
 from sm120kit.fleet.preflight.run import run_preflight
 from sm120kit.fleet.preflight.stage import ask_stage
 from sm120kit.fleet.prepare import Prepared, prepare
@@ -123,7 +125,7 @@ def test_a_gpu_with_another_server_on_it(prepared: Prepare) -> None:
     made = prepared(state=f"5 memory 97887 13150\n5 process {os.getpid()} 84000\n")
     found = only(ask_gpus(made, {}).findings)
     assert (found.check, found.severity) == ("launch.gpu-busy", Severity.ERROR)
-    assert "GPU 5 has 82.8 GiB taken by others, and what is left is too little" in found.message
+    assert "GPU 5 has 82.8 GiB taken by others, and what is left is too little: " in found.message
     assert any("84000" in each.text or "82.03 GiB" in each.text for each in found.evidence)
     assert not ask_plan(made, {}).findings, "it is said once"
 
@@ -307,17 +309,36 @@ def test_a_state_folder_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.
     assert host_findings(rehearsed(log_dir=str(tmp_path / "logs"))) == ["launch.state-unwritable"]
 
 
+@pytest.mark.parametrize(("hard", "severity"), [(1000, Severity.ERROR), (4000, Severity.WARNING), (20000, None)])
+def test_the_limit_of_open_files(monkeypatch: pytest.MonkeyPatch, hard: int, severity: Severity | None) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (min(hard, 1024), hard))
+    found = ask_host(as_real(rehearsed()), {}).findings
+    assert [each.severity for each in found if each.check == "launch.file-limit"] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("free", "inodes", "severity"),
+    [(1 << 20, 9, Severity.ERROR), (1 << 29, 9, Severity.WARNING), (1 << 40, 0, Severity.ERROR), (1 << 40, -1, None)],
+)
+def test_room_for_logs(monkeypatch: pytest.MonkeyPatch, free: int, inodes: int, severity: Severity | None) -> None:
+    monkeypatch.setattr(host, "room_for", lambda path: Room(path, free, inodes, True))
+    found = ask_host(rehearsed(), {}).findings
+    assert {each.severity for each in found if each.check == "launch.log-disk-full"} == (
+        {severity} if severity else set()
+    )
+
+
 def test_temporary_files_that_lie_too_deep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.gettempdir", lambda: "/tmp/" + "x" * 60)
     assert host_findings(rehearsed()) == ["launch.socket-path-long"]
 
 
 @pytest.mark.parametrize(
-    ("host", "arguments", "found"),
+    ("address", "arguments", "found"),
     [("0.0.0.0", (), True), ("0.0.0.0", ("--api-key", "k"), False), ("127.0.0.1", (), False), ("::1", (), False)],
 )
-def test_servers_that_are_open_to_the_network(host: str, arguments: tuple[str, ...], found: bool) -> None:
-    assert host_findings(rehearsed(*arguments, host=host)) == (["launch.open-to-network"] if found else [])
+def test_servers_that_are_open_to_the_network(address: str, arguments: tuple[str, ...], found: bool) -> None:
+    assert host_findings(rehearsed(*arguments, host=address)) == (["launch.open-to-network"] if found else [])
 
 
 # stage
