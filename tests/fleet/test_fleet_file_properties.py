@@ -21,7 +21,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.sampled_from([name for name in NAMES if "." not in name]), VALUES, max_size=4))
 def test_anything_of_the_right_form(content: dict[str, Any]) -> None:
     look("".join(f"{name} = {toml(value)}\n" for name, value in content.items()))
@@ -35,7 +35,7 @@ def toml(value: Any) -> str:
     return str(value) if isinstance(value, float) else json.dumps(value)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=80))
 def test_any_text(text: str) -> None:
     look(text)
