@@ -9,8 +9,16 @@ import msgspec
 
 from sm120kit.redaction import redacted
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_=>])")
+_ANSI_BYTES = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_=>])")
+_ANSI = re.compile(_ANSI_BYTES.pattern.decode())
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+CLEANED_AWAY = re.compile(rb"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]")
+"""Colours and other characters that are taken out of a line, so that what stands around them comes together."""
+
+NUMBERS = b"0123456789\x00"
+"""Digits, without which lines are compared, and NULs, which count for nothing."""
+_UNCOUNTED = NUMBERS + bytes([*range(1, 9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F])
 
 _DATE = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[ ]?[+-]\d\d:?\d\d)?"
 _PREFIXES = re.compile(
@@ -63,6 +71,13 @@ def clean(line: bytes) -> list[Clean]:
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     return [_without_prefixes(_UNPRINTABLE.sub("", part)) for part in text.split("\r") if part.strip()]
+
+
+def without_numbers(text: bytes) -> bytes:
+    """Lines without digits, colours and what else is taken out of them."""
+    if b"\x1b" in text:
+        text = _ANSI_BYTES.sub(b"", text)
+    return text.translate(None, _UNCOUNTED)
 
 
 def _unwrapped(line: bytes) -> str:

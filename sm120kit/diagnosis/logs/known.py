@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from sm120kit.diagnosis.catalogue import Catalogue
+from sm120kit.diagnosis.logs.asked import Asked
+from sm120kit.diagnosis.logs.cleaning import NUMBERS, without_numbers
 from sm120kit.diagnosis.logs.literals import SHORTEST, required_words
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.diagnosis.types import Signature
@@ -34,6 +36,9 @@ _MOST_LINES = 10_000
 _LONGEST_LINE = 2_000
 """Bytes of a line whose meaning is remembered."""
 
+_AT_ONCE = 64 << 10
+"""Bytes whose words are made at once: what has to be made stays in the processor's caches."""
+
 _HEXADECIMAL = b"abcdef"
 
 
@@ -44,6 +49,8 @@ class KnownLine:
     owner: Check | LogFailure
     signature: Signature
     pattern: re.Pattern[str]
+    asked: Asked
+    """What the pattern asks of lines without digits."""
 
     @property
     def check_id(self) -> str:
@@ -63,7 +70,8 @@ def known_lines(catalogue: Catalogue) -> tuple[KnownLine, ...]:
 
 def _compiled(owner: Check | LogFailure, signature: Signature) -> KnownLine:
     try:
-        return KnownLine(owner, signature, re.compile(signature.pattern))
+        pattern = re.compile(signature.pattern)
+        return KnownLine(owner, signature, pattern, Asked(signature.pattern, NUMBERS))
     except re.error as error:
         raise Sm120kitError(
             f"a signature in {owner.path} is no regular expression: {error} in {signature.pattern!r}",
@@ -73,10 +81,10 @@ def _compiled(owner: Check | LogFailure, signature: Signature) -> KnownLine:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What the words of a line may mean: signatures to try, and whether it may tell of trouble or of versions."""
+    """What the words of a line may mean: signatures to try, words for trouble, and whether it may tell of versions."""
 
     known: tuple[KnownLine, ...] = ()
-    trouble: bool = False
+    trouble: frozenset[bytes] = frozenset()
     tells: bool = False
 
 
@@ -123,34 +131,54 @@ class Sieve:
     def sift(self, text: bytes) -> Meaning | None:
         """What ``text``, a line or many, may mean; ``None`` = nothing."""
         letters = text.translate(_SMALL_LETTERS)
-        words = set(letters.split())
         if len(text) > _LONGEST_LINE:
-            return self._meaning(words, letters)
-        line = frozenset(word for word in words if word.strip(self._ignored))
-        if line not in self._lines:
-            if len(self._lines) >= _MOST_LINES:
-                self._lines.clear()
-            self._lines[line] = self._meaning(words, letters)
-        return self._lines[line]
+            meaning = self._meaning(self._words_worth_it(letters), letters)
+        else:
+            words = set(letters.split())
+            line = frozenset(word for word in words if word.strip(self._ignored))
+            if line not in self._lines:
+                if len(self._lines) >= _MOST_LINES:
+                    self._lines.clear()
+                self._lines[line] = self._meaning(words.difference(self._meaningless), letters)
+            meaning = self._lines[line]
+        return self._without_what_cannot_match(meaning, text) if meaning and meaning.known else meaning
+
+    def _without_what_cannot_match(self, meaning: Meaning, text: bytes) -> Meaning | None:
+        plain = without_numbers(text)
+        known = tuple(each for each in meaning.known if each.asked.may_match(plain))
+        if not known and not meaning.trouble and not meaning.tells:
+            return None
+        return Meaning(known, meaning.trouble, meaning.tells)
+
+    def _words_worth_it(self, letters: bytes) -> set[bytes]:
+        """The words in it but those that are known to mean nothing."""
+        words: set[bytes] = set()
+        start = 0
+        while start < len(letters):
+            end = letters.find(b" ", start + _AT_ONCE) if start + _AT_ONCE < len(letters) else -1
+            end = len(letters) if end < 0 else end
+            words |= set(letters[start:end].split()).difference(self._meaningless)
+            start = end
+        return words
 
     def _meaning(self, words: set[bytes], letters: bytes) -> Meaning | None:
         if len(self._meaningless) + len(self._meant) > _MOST_WORDS:
             self._meaningless.clear()
             self._meant.clear()
-        self._learn(words.difference(self._meaningless).difference(self._meant))
-        parts = [
-            part
+        self._learn(words.difference(self._meant))
+        found = [
+            (word, part)
             for word in words.intersection(self._meant)
             for part in self._meant[word]
             if all(other in letters for other in part.others)
         ]
-        if not parts and not self._always:
+        if not found and not self._always:
             return None
-        numbers = {part.signature for part in parts if part.signature >= 0}.union(self._always)
+        numbers = {part.signature for _, part in found if part.signature >= 0}.union(self._always)
         return Meaning(
             tuple(self._known[number] for number in sorted(numbers)),
-            any(part.trouble for part in parts),
-            any(part.tells for part in parts),
+            frozenset(word for word, part in found if part.trouble),
+            any(part.tells for _, part in found),
         )
 
     def _add(self, part: _Part) -> None:

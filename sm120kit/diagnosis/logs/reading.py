@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple
+
+from sm120kit.diagnosis.logs.cleaning import NUMBERS
 
 _BLOCK = 1 << 20
 _LONGEST_LINE = 1 << 20
@@ -14,8 +16,13 @@ _OVERLAP = 4 << 10
 _MOST_SHAPES = 20_000
 _LONGEST_SHAPE = 512
 
-DROPPED = b"0123456789\x00"
-"""Characters without which two lines are of one shape."""
+_LONG_LINES = 8 << 10
+"""Bytes of lines, on the average, from which on each is looked at by itself: hardly two of them are of one shape."""
+
+_FEW_LINES = 64
+
+Choose = Callable[[set[bytes], Sequence[bytes]], set[bytes]]
+"""Called with the shapes of new lines, and with all shapes in the order of the log. Those that are worth a look."""
 
 Sift = Callable[[bytes], bool]
 """Called with the shapes of many lines, one below the other. False: none of them holds anything."""
@@ -37,7 +44,7 @@ class Extent(NamedTuple):
     """Whether it holds a letter or digit."""
 
 
-def read_lines(stream: BinaryIO | gzip.GzipFile, sift: Sift, look: Look) -> Extent:
+def read_lines(stream: BinaryIO | gzip.GzipFile, choose: Choose, sift: Sift, look: Look) -> Extent:
     """Read ``stream`` to its end and call ``look`` for lines as they come, the same shape again only where it asks so.
 
     Progress bars write one line many times over with carriage returns; that is one line here.
@@ -45,7 +52,7 @@ def read_lines(stream: BinaryIO | gzip.GzipFile, sift: Sift, look: Look) -> Exte
     Raises:
         OSError: the stream cannot be read.
     """
-    reader = _Reader(sift, look)
+    reader = _Reader(choose, sift, look)
     # What stands before the cut is lost where gzip is asked for more than it has at hand.
     read = stream.read1 if isinstance(stream, gzip.GzipFile) else stream.read
     size = 0
@@ -77,9 +84,10 @@ def read_lines(stream: BinaryIO | gzip.GzipFile, sift: Sift, look: Look) -> Exte
 
 
 class _Reader:
-    def __init__(self, sift: Sift, look: Look) -> None:
+    def __init__(self, choose: Choose, sift: Sift, look: Look) -> None:
         self.number = 0
         self.text = False
+        self._choose = choose
         self._sift = sift
         self._look = look
         self._harmless: set[bytes] = set()
@@ -87,23 +95,34 @@ class _Reader:
     def lines_of(self, data: bytes) -> None:
         """Look through whole lines, the last one without its newline."""
         self._see_text(data)
-        shapes = data.translate(None, DROPPED).split(b"\n")
+        shapes = data.translate(None, NUMBERS).split(b"\n")
         fresh = set(shapes).difference(self._harmless)
-        if fresh and not self._sift(b"\n".join(fresh)):
-            self._remember(fresh)
-        elif fresh:
-            harmless = set()
-            for number, (shape, line) in enumerate(zip(shapes, data.split(b"\n"), strict=True), self.number + 1):
-                if shape in fresh and not self._look(number, line, shape):
-                    fresh.discard(shape)
-                    harmless.add(shape)
-            self._remember(harmless)
+        long = len(data) > _LONG_LINES * len(shapes)
+        chosen = fresh if long or not fresh else self._choose(fresh, shapes)
+        if chosen and not long and not self._sift(b"\n".join(chosen)):
+            self._remember(chosen)
+        elif chosen:
+            lines = zip(range(self.number + 1, self.number + 1 + len(shapes)), shapes, data.split(b"\n"), strict=True)
+            self._look_at([each for each in lines if each[1] in chosen], sifted=long)
         self.number += len(shapes)
+
+    def _look_at(self, lines: Sequence[tuple[int, bytes, bytes]], *, sifted: bool) -> None:
+        """Look at lines, each with its number and shape. A few of them at a time are sifted first."""
+        harmless: set[bytes] = set()
+        for start in range(0, len(lines), _FEW_LINES):
+            few = [each for each in lines[start : start + _FEW_LINES] if each[1] not in harmless]
+            if not sifted and not self._sift(b"\n".join(shape for _, shape, _ in few)):
+                harmless.update(shape for _, shape, _ in few)
+                continue
+            for number, shape, line in few:
+                if shape not in harmless and not self._look(number, line, shape):
+                    harmless.add(shape)
+        self._remember(harmless)
 
     def piece_of_line(self, data: bytes) -> None:
         """Look at a part of a line that has not ended yet."""
         self._see_text(data)
-        self._look(self.number + 1, data, data.translate(None, DROPPED))
+        self._look(self.number + 1, data, data.translate(None, NUMBERS))
 
     def _see_text(self, data: bytes) -> None:
         self.text = self.text or any(letter.isalnum() for letter in data.decode("utf-8", "ignore"))

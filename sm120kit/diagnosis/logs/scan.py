@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from sm120kit.diagnosis.logs import told
 from sm120kit.diagnosis.logs.cleaning import Clean, clean, shown
+from sm120kit.diagnosis.logs.kinds import Kinds
 from sm120kit.diagnosis.logs.known import KnownLine, Meaning, Sieve
 from sm120kit.diagnosis.logs.reading import Extent, read_lines
 from sm120kit.diagnosis.logs.suspects import ENOUGH, HARMLESS, REQUEST, REQUEST_WORDS, weight
@@ -25,8 +26,12 @@ _PIECE = 64 << 10
 """Bytes. A longer line is looked at in pieces that overlap."""
 _OVERLAP = 2 << 10
 _HEAD = 2 << 10
-_MOST_TROUBLED = 20_000
-"""Lines of new shapes that are looked at although no signature may be in them: the first ones tell most."""
+_MOST_TROUBLED = 5_000
+"""Lines of new shapes that are looked at although no signature may be in them. The first ones tell most: of later
+ones, those with a word for trouble that none of them had."""
+_MOST_TELLING = 5_000
+"""Lines of new shapes that are looked at for versions and arguments: of each the first counts."""
+_MOST_TROUBLES = 100_000
 
 
 @dataclass
@@ -60,7 +65,7 @@ def scan(stream: BinaryIO, known: Sequence[KnownLine]) -> Scan:
         OSError: it cannot be read.
     """
     scanner = _Scanner(known)
-    extent = read_lines(stream, scanner.sift, scanner.look)
+    extent = read_lines(stream, scanner.kinds.choose, scanner.sift, scanner.look)
     scanner.found.extent = extent
     return scanner.found
 
@@ -68,38 +73,69 @@ def scan(stream: BinaryIO, known: Sequence[KnownLine]) -> Scan:
 class _Scanner:
     def __init__(self, known: Sequence[KnownLine]) -> None:
         self.found = Scan()
+        self.kinds = Kinds([each.signature.pattern for each in known], told.WORDS)
         self._sieve = Sieve(known, told.WORDS)
         self._request = 0
         """Number of the last line that was seen to log a request."""
         self._texts: dict[int, tuple[Hit, ...]] = {}
         """Texts that were classified already, by their hash, and what they showed."""
+        self._telling = 0
+        """Lines that were looked at for versions and arguments alone, or for trouble as well."""
         self._troubled = 0
+        """Lines that were looked at for trouble alone."""
+        self._troubles: set[bytes] = set()
+        """The words for trouble in them."""
 
     def sift(self, text: bytes) -> bool:
         """Whether some of these lines may matter."""
-        return self._sieve.sift(text) is not None
+        meaning = self._sieve.sift(text)
+        return meaning is not None and (
+            self._troubled < _MOST_TROUBLED
+            or bool(meaning.known)
+            or (meaning.tells and self._telling < _MOST_TELLING)
+            or not meaning.trouble <= self._troubles
+        )
 
     def look(self, number: int, line: bytes, shape: bytes) -> bool:
         """Take in one line; whether other lines of its shape may tell more."""
         if number == self._request:
             return True
+        if len(line) > _PIECE:
+            self._look_at_long(number, line)
+            return True
         meaning = self._sieve.sift(shape)
-        if (meaning is not None or len(line) > _PIECE) and _logs_request(line):
+        if meaning is None or not self._is_worth_it(meaning):
+            return False
+        if _logs_request(line):
             self._request = number
             return True
-        if meaning is None:
-            return False
-        matters = bool(meaning.known) or meaning.tells
-        if not matters:
-            self._troubled += 1
-            if self._troubled > _MOST_TROUBLED:
-                return False
+        for text in clean(line):
+            self._take(number, text, meaning)
+        return bool(meaning.known) or (meaning.tells and self._telling < _MOST_TELLING)
+
+    def _look_at_long(self, number: int, line: bytes) -> None:
+        if _logs_request(line):
+            self._request = number
+            return
         for piece in _pieces(line):
-            in_piece = meaning if len(line) <= _PIECE else self._sieve.sift(piece)
-            if in_piece is not None:
+            meaning = self._sieve.sift(piece)
+            if meaning is not None and self._is_worth_it(meaning):
                 for text in clean(piece):
-                    self._take(number, text, in_piece)
-        return matters
+                    self._take(number, text, meaning)
+
+    def _is_worth_it(self, meaning: Meaning) -> bool:
+        """Whether a line may show more than trouble of a kind that was seen often."""
+        if meaning.known:
+            return True
+        if meaning.tells and self._telling < _MOST_TELLING:
+            self._telling += 1
+            return True
+        self._troubled += 1
+        if self._troubled > _MOST_TROUBLED and meaning.trouble <= self._troubles:
+            return False
+        if len(self._troubles) < _MOST_TROUBLES:
+            self._troubles |= meaning.trouble
+        return True
 
     def _take(self, number: int, line: Clean, meaning: Meaning) -> None:
         key = hash(line.text)
@@ -164,8 +200,8 @@ def _logs_request(line: bytes) -> bool:
 
 
 def _pieces(line: bytes) -> Iterator[bytes]:
-    """A line in pieces that can be looked at one by one; a short line is one piece."""
-    for start in range(0, max(1, len(line) - _OVERLAP), _PIECE - _OVERLAP):
+    """A long line in pieces that can be looked at one by one."""
+    for start in range(0, len(line) - _OVERLAP, _PIECE - _OVERLAP):
         yield line[start : start + _PIECE]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import random
 import tracemalloc
 from collections.abc import Iterator
@@ -147,3 +148,47 @@ def test_a_folder_or_nothing_is_no_log(tmp_path: Path) -> None:
             stream.read(1)
         assert caught.value.exit_code == TARGET_UNREADABLE
         assert str(path) in caught.value.message
+
+
+def _errors(start: int, end: int) -> bytes:
+    """Errors of one kind, no two alike."""
+    head = "[2026-11-29 15:00:00 TP3] ERROR: request "
+    return "".join(f"{head}{n * 0x9E3779B97F4A7C15 % 2**64:016x} failed: bad\n" for n in range(start, end)).encode()
+
+
+@pytest.mark.parametrize("what", ["known", "not known"])
+def test_a_cause_behind_a_million_other_errors_is_found(what: str) -> None:
+    last = CAUSE if what == "known" else b"[2026-11-29 15:00:00 TP1] ERROR: the widget is upside down\n"
+    blocks = (_errors(start, start + 10_000) for start in range(0, 1_000_000, 10_000))
+    got = why(Repeated(itertools.chain(blocks, [last, _errors(0, 100)])), "", catalogue())  # type: ignore[arg-type]
+    if what == "known":
+        assert [(cause.check, cause.line, cause.times) for cause in got.causes] == [(CHECK, 1_000_001, 1)]
+    else:
+        assert [(line.line, line.text[:20]) for line in got.suspects] == [
+            (1, "ERROR: request 00000"),
+            (1_000_001, "ERROR: the widget is"),
+        ]
+    assert got.lines == 1_000_101
+
+
+def test_a_new_word_for_trouble_is_seen_after_any_number_of_errors_of_no_kind() -> None:
+    letters = "ghijklmnopqrstuvwxyz"
+    chance = random.Random(1)
+    lines = ["ERROR: " + "".join(chance.choices(letters, k=20)) + "\n" for _ in range(30_000)]
+    got = read("".join(lines) + "WidgetError: upside down\n" + "".join(lines[:10]))
+    assert (30_001, "WidgetError: upside down") in [(line.line, line.text) for line in got.suspects]
+
+
+@pytest.mark.parametrize("cause", [CAUSE, CAUSE.replace(b"cannot", b"\x1b[1mcannot\x1b[0m")])
+def test_a_line_is_not_hidden_behind_others_without_its_letters(cause: bytes) -> None:
+    """Without digits and the letters a to f, these lines are the same as that of the cause."""
+    others = cause.translate(None, b"abcdef")
+    lines = [f"{number:x}".encode() + others for number in range(0xA000, 0xA400)]
+    got = read(b"".join(lines) + cause + b"".join(lines))
+    assert [(found.check, found.line) for found in got.causes] == [(CHECK, 0x401)]
+
+
+def test_every_line_that_shows_a_known_cause_is_counted() -> None:
+    lines = [f"request {n * 0x9E3779B97F4A7C15 % 2**64:x}: ".encode() + CAUSE for n in range(3000)]
+    (cause,) = read(b"".join(lines)).causes
+    assert (cause.times, cause.line) == (3000, 1)
