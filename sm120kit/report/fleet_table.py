@@ -56,7 +56,7 @@ def _at(replica: Replica) -> str:
     if replica.state in ("unverified", "hung", "failed"):
         against = [verdict.name for verdict in replica.verdicts if verdict.passed is False]
         if replica.state == "unverified" and against:
-            return ", ".join(against)
+            return against[0] + (f" and {len(against) - 1} more" if len(against) > 1 else "")
         if replica.state == "failed" and replica.deaths:
             death = replica.deaths[-1]
             return death.causes[0].message if death.causes else death.exit
