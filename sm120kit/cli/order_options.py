@@ -94,13 +94,7 @@ def _order(words: Sequence[str], config: str, given: dict[str, Any]) -> Order:
 
     model, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else ("", words)
     typed = {name: value for name, value in {"model": model, **given}.items() if value not in ("", None, ())}
-    order = make_order(typed, arguments, read_fleet_file(config) if config else None)
-    if order.rehearse:
-        from sm120kit.fleet.rehearsal.faults import parse_fault
-
-        for fault in order.rehearsal.faults:
-            parse_fault(fault)
-    return order
+    return make_order(typed, arguments, read_fleet_file(config) if config else None)
 
 
 def _all_filled(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> tuple[str, ...]:

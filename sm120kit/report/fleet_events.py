@@ -37,7 +37,7 @@ def _of_replica(before: Replica | None, after: Replica) -> Iterator[str]:
         and after.phase not in ("", _BEGUN)
         and not (same and before and before.phase == after.phase)
     ):
-        yield f"loading: {after.phase}"
+        yield after.phase
     if after.state == "verified" and not same and after.granted is not None:
         requested = "" if after.requested is None else f"{after.requested:,} requested, "
         predicted = "" if after.predicted is None else f"{after.predicted:,} predicted, "

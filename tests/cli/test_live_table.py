@@ -41,8 +41,8 @@ def test_lines_where_no_terminal_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert captured.out == ""
     assert captured.err.splitlines() == [
         "replica 0: started",
-        "replica 0: loading: weights",
-        "replica 0: loading: graphs",
+        "replica 0: weights",
+        "replica 0: graphs",
     ]
 
 

@@ -23,8 +23,8 @@ def test_a_replica_on_its_way() -> None:
     ]
     assert [line for one, two in pairwise([None, *fleets]) if two for line in changes(one, two)] == [
         "replica 1: started",
-        "replica 1: loading: weights",
-        "replica 1: loading: graphs",
+        "replica 1: weights",
+        "replica 1: graphs",
         "replica 1: answers after 41 s",
         "replica 1: verified",
         "replica 1: 64 requested, 37 predicted, 37 granted",
@@ -41,7 +41,7 @@ def test_the_phase_is_told_again_at_the_next_start() -> None:
     begun = fleet(replica(3, "loading", phase="starting", restarts=1))
     again = fleet(replica(3, "loading", phase="weights", restarts=1))
     assert changes(dead, begun) == ()
-    assert changes(begun, again) == ("replica 3: loading: weights",)
+    assert changes(begun, again) == ("replica 3: weights",)
     assert changes(again, again) == ()
 
 
@@ -74,4 +74,4 @@ def test_every_line_of_a_rehearsal_says_so() -> None:
 
 def test_foreign_text_is_escaped() -> None:
     told = changes(None, fleet(replica(0, "loading", phase="a\x1b[2J\nb"), name="\x07", events=(event("\u202e"),)))
-    assert told == ("\\x07: \\u202e", "replica 0: loading: a\\x1b[2J\\nb")
+    assert told == ("\\x07: \\u202e", "replica 0: a\\x1b[2J\\nb")
