@@ -70,4 +70,6 @@ def _toml(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, tuple):
         return f"[{', '.join(_toml(each) for each in value)}]"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return repr(value)
