@@ -12,6 +12,9 @@ _GIB = 1 << 30
 _DEPTH = 6
 """SGLang keeps so many tokens of the context for itself."""
 
+_NOT_ITS_OWN = "custom_sigquit_handler"
+"""What 0.5.23's schedulers do not tell."""
+
 _GRAPH_PHASES = ("prefill", "decode", "target_verify", "draft_prefill", "draft_decode", "draft_extend")
 
 
@@ -47,6 +50,7 @@ class Answers:
         if self.new:
             names = ("load_format", "reasoning_parser", "tool_call_parser", "disaggregation_mode")
             found |= {"served_model_name": self.served, **{name: settings.get(name) for name in names}}
+            found["embedding"] = self.profile.embedding
         return found
 
     def models(self) -> dict[str, Any]:
@@ -99,7 +103,7 @@ class Answers:
         }
         graphs = round(self.profile.graphs / _GIB, 3 if self.new else 2)
         found = {
-            **self.settings,
+            **{name: value for name, value in self.settings.items() if not (self.new and name == _NOT_ITS_OWN)},
             "pp_max_micro_batch_size": self.profile.granted,
             "last_gen_throughput": float(state["throughput"]),
             "effective_max_running_requests_per_dp": self.profile.granted,
@@ -143,9 +147,7 @@ class Answers:
     def loads(self, state: dict[str, Any]) -> dict[str, Any]:
         """``/v1/loads``."""
         tokens, granted = self.profile.tokens, self.profile.granted
-        load = {
-            "dp_rank": 0,
-            "timestamp": time.time(),
+        load: dict[str, Any] = {
             "num_running_reqs": state["running"],
             "num_waiting_reqs": state["waiting"],
             "num_used_tokens": state["used"],
@@ -162,13 +164,34 @@ class Answers:
                 "graph_gb": round(self.profile.graphs / _GIB, 2),
                 "token_capacity": tokens,
             },
+            "disaggregation": {
+                "mode": "null",
+                "prefill_bootstrap_queue_reqs": 0,
+                "prefill_inflight_queue_reqs": 0,
+                "decode_prealloc_queue_reqs": 0,
+                "decode_transfer_queue_reqs": 0,
+                "decode_retracted_queue_reqs": 0,
+                "kv_transfer_speed_gb_s": 0.0,
+                "kv_transfer_latency_ms": 0.0,
+            },
             "queues": {"waiting": state["waiting"], "grammar": 0, "paused": 0, "retracted": 0},
-            "num_total_reqs": state["running"] + state["waiting"],
         }
         moment = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
         found: dict[str, Any] = {"timestamp": moment, "version": self.profile.version, "loads": [load]}
         if self.new:
-            return found | {"accelerator": "rehearsal", "num_accelerators": 1, "rehearsal": True}
+            load |= {
+                "timestamp": time.time(),
+                "dp_rank": 0,
+                "num_waiting_uncached_tokens": state["pending"],
+                "num_active_tokens": state["used"],
+                "num_prealloc_ready_tokens": 0,
+                "total_prefill_uncached_tokens": 0,
+                "total_prefill_busy_us": 0,
+                "decode_moments": [0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+            }
+            load["queues"]["prealloc_ready"] = 0
+            return found | {"accelerator": None, "num_accelerators": 1, "rehearsal": True}
+        load["num_total_reqs"] = state["running"] + state["waiting"]
         whole = {
             "total_running_reqs": state["running"],
             "total_waiting_reqs": state["waiting"],

@@ -14,6 +14,7 @@ from sm120kit.fleet.rehearsal.generation import Asked, Generator, RefusedError
 from sm120kit.fleet.rehearsal.in_flight import InFlight
 from sm120kit.fleet.rehearsal.log import say
 from sm120kit.fleet.rehearsal.loop import Loop
+from sm120kit.fleet.rehearsal.stream import Stream
 
 _FLUSHED = (
     "Cache flushed.\nPlease check backend logs for more details. "
@@ -152,7 +153,7 @@ class Api:
         whole = state["running"] + state["waiting"]
         return [
             {
-                "dp_rank": 0,
+                "dp_rank": None,
                 "num_reqs": whole,
                 "num_waiting_reqs": state["waiting"],
                 "num_tokens": state["used"] + state["pending"],
@@ -203,7 +204,7 @@ class Api:
 
     def _stream(self, to: Connection, asked: Asked) -> None:
         rid = self.in_flight.new_rid()
-        stream = self.generator.stream(asked, rid, time.time())
+        stream = Stream(self.generator, asked, rid, time.time())
         to.begin_stream()
         told = 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any, NamedTuple
 
@@ -30,6 +29,18 @@ class Job(NamedTuple):
     text: Text
     thinks_aloud: bool
     """The thinking goes into ``reasoning_content``; else it stands in the answer between its tags."""
+
+    @property
+    def reason(self) -> str:
+        """``finish_reason``."""
+        return "stop" if self.text.ended else "length"
+
+    def written(self, made: int) -> str:
+        """Thinking and answer as the model writes them, one after the other, as far as ``made`` tokens reach."""
+        if not self.text.thought:
+            return self.text.answer(made)
+        closed = f"\n</think>\n\n{self.text.answer(made)}" if made > self.text.thought else ""
+        return f"<think>\n{self.text.thinking(made)}{closed}"
 
 
 class Asked(NamedTuple):
@@ -136,7 +147,7 @@ class Generator:
     def whole(self, asked: Asked, rids: list[str], began: float) -> Any:
         """The answer, when all of it is there."""
         if asked.path == "/generate":
-            outs = [self._native(job, rid, job.text.tokens, began) for job, rid in zip(asked.jobs, rids, strict=True)]
+            outs = [self.native(job, rid, job.text.tokens, began) for job, rid in zip(asked.jobs, rids, strict=True)]
             return outs if asked.many else outs[0]
         chat = asked.path == "/v1/chat/completions"
         choices = [self._choice(number, job, chat=chat) for number, job in enumerate(asked.jobs)]
@@ -146,8 +157,8 @@ class Generator:
             "created": int(time.time()),
             "model": asked.body.get("model") or self.answers.served,
             "choices": choices,
-            "usage": self._usage(asked),
-            "metadata": {"weight_version": self.answers.settings.get("weight_version") or "default"},
+            "usage": self.usage(asked),
+            "metadata": self.weights(asked.jobs[0].text.tokens),
         }
 
     def _choice(self, number: int, job: Job, *, chat: bool) -> dict[str, Any]:
@@ -155,28 +166,24 @@ class Generator:
         found: dict[str, Any] = {
             "index": number,
             "logprobs": None,
-            "finish_reason": "stop" if job.text.ended else "length",
+            "finish_reason": job.reason,
             "matched_stop": 0 if job.text.ended else None,
         }
         if not chat:
-            return found | {"text": self._written(job, made)}
-        message: dict[str, Any] = {"role": "assistant"}
-        if job.thinks_aloud:
-            message |= {"content": job.text.answer(made), "reasoning_content": job.text.thinking(made) or None}
-        else:
-            message |= {"content": self._written(job, made), "reasoning_content": None}
+            return found | {"text": job.written(made)}
+        answer = job.text.answer(made) if job.thinks_aloud else job.written(made)
+        message: dict[str, Any] = {
+            "role": "assistant",
+            # 0.5.12 says null where all tokens went into the thinking.
+            "content": answer if answer or self.answers.new else None,
+            "reasoning_content": (job.text.thinking(made) or None) if job.thinks_aloud else None,
+        }
         if not self.answers.new:
             message["tool_calls"] = None
         return found | {"message": message}
 
-    def _written(self, job: Job, made: int) -> str:
-        """Thinking and answer as the model writes them, one after the other."""
-        if not job.text.thought:
-            return job.text.answer(made)
-        closed = f"\n</think>\n\n{job.text.answer(made)}" if made > job.text.thought else ""
-        return f"<think>\n{job.text.thinking(made)}{closed}"
-
-    def _usage(self, asked: Asked) -> dict[str, Any]:
+    def usage(self, asked: Asked) -> dict[str, Any]:
+        """Tokens of all of a request."""
         read, made = sum(job.prompt for job in asked.jobs), sum(job.text.tokens for job in asked.jobs)
         thought = sum(job.text.thought for job in asked.jobs if job.thinks_aloud)
         found: dict[str, Any] = {
@@ -190,90 +197,43 @@ class Generator:
             found["completion_tokens_details"] = {"reasoning_tokens": thought} if thought else None
         return found
 
-    def _native(self, job: Job, rid: str, made: int, began: float) -> dict[str, Any]:
-        ended = made == job.text.tokens
+    def weights(self, made: int) -> dict[str, Any]:
+        """Which weights made how many tokens."""
+        version = self.answers.settings.get("weight_version") or "default"
+        told: dict[str, Any] = {"weight_version": version}
+        if self.answers.new:
+            told["weight_versions"] = [{"version": version, "start": 0, "end": made}]
+        return told
+
+    def native(self, job: Job, rid: str, made: int, began: float) -> dict[str, Any]:
+        """The answer of /generate as far as ``made`` tokens reach."""
+        now, ended = time.time(), made == job.text.tokens
         reason = {"type": "stop", "matched": 0} if job.text.ended else {"type": "length", "length": made}
-        return {
-            "text": self._written(job, made),
-            "output_ids": list(range(1, made + 1)),
-            "meta_info": {
-                "id": rid,
-                "finish_reason": reason if ended else None,
-                "prompt_tokens": job.prompt,
-                "weight_version": self.answers.settings.get("weight_version") or "default",
-                "total_retractions": 0,
-                "completion_tokens": made,
-                "cached_tokens": 0,
-                "e2e_latency": time.time() - began,
-            },
+        told: dict[str, Any] = {
+            "id": rid,
+            "finish_reason": reason if ended else None,
+            "prompt_tokens": job.prompt,
+            "weight_version": self.answers.settings.get("weight_version") or "default",
+            "num_retractions": 0,
+            "queue_time": 0.0,
+            "reasoning_tokens": 0,
+            "completion_tokens": made,
+            "cached_tokens": 0,
+            "cached_tokens_details": None,
+            "dp_rank": None,
         }
-
-    def stream(self, asked: Asked, rid: str, began: float) -> Stream:
-        """The answer piece by piece; of several prompts the first one."""
-        return Stream(self, asked, rid, began)
-
-
-class Stream:
-    """One streamed answer."""
-
-    def __init__(self, generator: Generator, asked: Asked, rid: str, began: float) -> None:
-        self.generator, self.asked, self.rid, self.began = generator, asked, rid, began
-        self.job = asked.jobs[0]
-        self._told = ("", "")
-
-    def begin(self) -> bytes:
-        """What comes before the first token."""
-        if self.asked.path != "/v1/chat/completions":
-            return b""
-        return self._event(self._chunk({"role": "assistant", "content": ""}))
-
-    def grown(self, made: int) -> bytes:
-        """What ``made`` tokens add to what was told."""
-        if self.asked.path == "/generate":
-            return self._event(self.generator._native(self.job, self.rid, made, self.began))
-        chat = self.asked.path == "/v1/chat/completions"
-        if chat and self.job.thinks_aloud:
-            now = (self.job.text.thinking(made), self.job.text.answer(made))
-        else:
-            now = ("", self.generator._written(self.job, made))
-        thought, answer = now[0][len(self._told[0]) :], now[1][len(self._told[1]) :]
-        self._told = now
-        events = []
-        if thought:
-            events.append(self._event(self._chunk({"reasoning_content": thought})))
-        if answer:
-            events.append(self._event(self._chunk({"content": answer} if chat else {"text": answer})))
-        return b"".join(events)
-
-    def end(self) -> bytes:
-        """What comes after the last token."""
-        done = b"data: [DONE]\n\n"
-        if self.asked.path == "/generate":
-            return done
-        reason = "stop" if self.job.text.ended else "length"
-        last = self._event(self._chunk({} if self.asked.path == "/v1/chat/completions" else {"text": ""}, reason))
-        options = self.asked.body.get("stream_options")
-        if isinstance(options, dict) and options.get("include_usage"):
-            chunk = self._chunk({}) | {"choices": [], "usage": self.generator._usage(self.asked)}
-            last += self._event(chunk)
-        return last + done
-
-    def _chunk(self, told: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
-        chat = self.asked.path == "/v1/chat/completions"
-        choice: dict[str, Any] = {"index": 0, "logprobs": None, "finish_reason": reason, "matched_stop": None}
-        if chat:
-            blank = {"role": None, "content": None, "reasoning_content": None, "tool_calls": None}
-            choice["delta"] = blank | told
-        else:
-            choice |= told
-        return {
-            "id": self.rid,
-            "object": "chat.completion.chunk" if chat else "text_completion",
-            "created": int(self.began),
-            "model": self.asked.body.get("model") or self.generator.answers.served,
-            "choices": [choice],
-            "usage": None,
-        }
-
-    def _event(self, data: dict[str, Any]) -> bytes:
-        return b"data: " + json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode() + b"\n\n"
+        if self.answers.new:
+            told |= {"storage_prefetch_wait": 0.0, "storage_staging_wait": 0.0}
+            told |= {"forward_entry_time": began, "prefill_finished_time": began}
+        if ended:
+            told |= {
+                "e2e_latency": now - began,
+                "request_received_ts": began,
+                "api_server_dispatch_finish_ts": began,
+                "request_finished_ts": now,
+                "decode_throughput": made / max(now - began, 1e-6),
+                "response_sent_to_client_ts": now,
+            }
+            if self.answers.new:
+                told |= {**self.weights(made), "first_token_latency": 1 / self.profile.tokens_per_second}
+        return {"text": job.written(made), "output_ids": list(range(1, made + 1)), "meta_info": told}

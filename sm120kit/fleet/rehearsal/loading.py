@@ -71,6 +71,12 @@ class Loading:
             self._graphs()
         else:
             self._until(SHARES["graphs"])
+        requested = self.settings.get("max_running_requests")
+        if self.new and requested and self.profile.granted < requested:  # 0.5.12 says nothing of it
+            self.say(
+                f"max_running_requests was reduced from the requested {requested} to {self.profile.granted} (per dp "
+                "worker) due to the available KV cache capacity."
+            )
         place = "gpu" if self.gpus else "cpu"
         chunk = self.settings.get("chunked_prefill_size") or 8192
         self.say(

@@ -63,6 +63,7 @@ class MainProcess:
         self._wakeup = (reading, writing)
         self.loop.watch(reading, lambda: _drop(reading))
         signal.signal(signal.SIGQUIT, lambda *_: self._child_failed())
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGQUIT})
         if "refuses-sigterm" in self.profile.faults:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
 

@@ -50,6 +50,8 @@ class Profile(NamedTuple):
     """Of each request."""
     thinking: bool
     """Whether the model thinks unless a request says otherwise."""
+    embedding: dict[str, Any]
+    """The part of /model_info that is about embeddings, of which this model makes none."""
     gpu_folder: str = ""
     """Where its simulated GPUs keep their allocations."""
     gpus: tuple[str, ...] = ()
@@ -141,6 +143,7 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
         memory_total=total,
         tokens_per_second=roofline * _ROOFLINE_SHARE / max(1, granted) if roofline else _SPEED,
         thinking=spec.thinking == "on" or (spec.thinking == "auto" and bool(spec.reasoning_parser)),
+        embedding=resolved.embedding,
         gpu_folder=str(folder / "gpus"),
         gpus=tuple(gpu.uuid for gpu in replica.gpus),
         faults=tuple(fault.kind for fault in faults),

@@ -7,6 +7,7 @@ nothing, needs no GPU, and says what it is wherever it says anything.
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import time
@@ -54,8 +55,11 @@ def main(words: list[str]) -> int:
         take_port(str(settings.get("host") or "127.0.0.1"), int(settings.get("port") or 30000))
     ours, theirs = socket.socketpair()
     parent = os.getpid()
+    # A scheduler that fails at once tells it by this signal, before its handler is in place.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGQUIT})
     child = os.fork()
     if child == 0:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGQUIT})
         ours.close()
         from sm120kit.fleet.rehearsal.scheduler import run
 

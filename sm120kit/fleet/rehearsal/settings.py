@@ -30,6 +30,11 @@ OF_EACH_REPLICA = ("--model-path", "--served-model-name", "--host", "--port", "-
                    "--context-length", "--api-key", "--admin-api-key", "--config", "--enable-metrics")  # fmt: skip
 """Flags that a fleet sets itself, or that a stand-in acts on."""
 
+NOT_SETTINGS = frozenset({"status", "max_total_num_tokens", "max_req_input_len", "internal_states", "version",
+                          "startup_time", "launch_command", "kv_events", "frontend",
+                          "hicache_object_layout"})  # fmt: skip
+"""What /server_info tells beside the server arguments."""
+
 RESOLVED: dict[str, Any] = {
     "attention_backend": "flashinfer",
     "sampling_backend": "flashinfer",
@@ -56,6 +61,7 @@ class Resolved(NamedTuple):
     flags: dict[str, tuple[str, str]]
     architecture: str
     context: int
+    embedding: dict[str, Any]
 
 
 def resolve(arguments: Sequence[str], version: str, model: str) -> Resolved:
@@ -69,7 +75,7 @@ def resolve(arguments: Sequence[str], version: str, model: str) -> Resolved:
     if line.problems:
         raise Sm120kitError(line.problems[0].text)
     wording = recorded_version(version)
-    names: dict[str, Shape] = recorded()[wording]["server_arguments"]
+    names = argument_shapes(wording)
     settings = {name: RESOLVED.get(name, blank(shape)) for name, shape in names.items()}
     values = {**line.defaults, **line.given}
     own_names = _own_names(wording)
@@ -88,14 +94,21 @@ def resolve(arguments: Sequence[str], version: str, model: str) -> Resolved:
         flags=_flags(line, wording, names),
         architecture=facts.value.architecture if isinstance(facts, Known) else "Qwen3ForCausalLM",
         context=settings.get("context_length") or longest or _CONTEXT,
+        embedding=blank(recorded()[wording]["answers"]["model_info"]["shape"].get("embedding", {})),
     )
 
 
 @cache
-def recorded() -> dict[str, dict[str, Shape]]:
-    """Shapes of genuine answers by version, then by what was asked."""
-    found: dict[str, dict[str, Shape]] = msgspec.json.decode(RECORDED.read_bytes())
+def recorded() -> dict[str, dict[str, Any]]:
+    """By version, what genuine servers answered and logged (made by tools/record_sglang_answers.py)."""
+    found: dict[str, dict[str, Any]] = msgspec.json.decode(RECORDED.read_bytes())
     return found
+
+
+def argument_shapes(version: str) -> dict[str, Shape]:
+    """Every server argument of a recorded version, with the types that it had."""
+    shape = recorded()[version]["answers"]["server_info"]["shape"]
+    return {name: each for name, each in shape.items() if name not in NOT_SETTINGS}
 
 
 def given_settings(words: Sequence[str], version: str) -> dict[str, Any]:
@@ -124,7 +137,7 @@ def recorded_version(version: str) -> str:
 
 def _own_names(version: str) -> dict[str, str]:
     """The setting's name in this version by its name in the newest one, where they differ."""
-    names = recorded()[version]["server_arguments"]
+    names = argument_shapes(version)
     found = {}
     for spelling, flag in flag_table(version).flags.items():
         own = spelling.lstrip("-").replace("-", "_")

@@ -28,22 +28,33 @@ def shape_of(value: object) -> Shape:
 
 def merged(one: Shape, other: Shape) -> Shape:
     """The shape that both fit. A field that only one of them has is in it, as one that may be missing."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        common = {name: merged(one[name], other[name]) for name in one if name in other}
-        alone = {name: merged(shape, "missing") for name, shape in {**one, **other}.items() if name not in common}
-        return {name: (common | alone)[name] for name in {**one, **other}}
-    if isinstance(one, list) and isinstance(other, list):
+    alternatives: list[Shape] = []
+    for each in (*_alternatives(one), *_alternatives(other)):
+        place = next((number for number, known in enumerate(alternatives) if type(known) is type(each)), None)
+        if place is None:
+            alternatives.append(each)
+        else:
+            alternatives[place] = _merged_alike(alternatives[place], each)
+    return alternatives[0] if len(alternatives) == 1 else {"either": alternatives}
+
+
+def _merged_alike(one: Shape, other: Shape) -> Shape:
+    """Two objects, two lists, or two with types alone."""
+    if isinstance(one, dict):
+        names = {**one, **other}
+        return {name: merged(one.get(name, "missing"), other.get(name, "missing")) for name in names}
+    if isinstance(one, list):
         return [merged(one[0], other[0])] if one and other else one or other
-    if isinstance(one, str) and isinstance(other, str):
-        return "|".join(sorted({*one.split("|"), *other.split("|")}))
-    return {"either": [each for part in (one, other) for each in (part["either"] if _either(part) else [part])]}
+    return "|".join(sorted({*one.split("|"), *other.split("|")}))
 
 
 def differences(wanted: Shape, seen: Shape, path: str = "") -> list[str]:
     """Where ``seen`` does not fit ``wanted``, as sentences; what is more in ``seen`` is named too."""
+    if _either(seen):
+        return [found for each in seen["either"] for found in differences(wanted, each, path)]
     if _either(wanted):
         tries = [differences(each, seen, path) for each in wanted["either"]]
-        return [] if any(not found for found in tries) else max(tries, key=len)
+        return min(tries, key=len)
     if isinstance(wanted, dict) and isinstance(seen, dict):
         found = [f"{path}{name}: missing" for name in wanted if name not in seen and not _may_miss(wanted[name])]
         found += [f"{path}{name}: not in the genuine answer" for name in seen if name not in wanted]
@@ -82,6 +93,10 @@ def fits(shape: Shape, value: object) -> bool:
 
 def _either(shape: Shape) -> bool:
     return isinstance(shape, dict) and set(shape) == {"either"}
+
+
+def _alternatives(shape: Shape) -> list[Shape]:
+    return list(shape["either"]) if _either(shape) else [shape]
 
 
 def _may_miss(shape: Shape) -> bool:
