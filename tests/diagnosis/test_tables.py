@@ -28,6 +28,7 @@ from sm120kit.diagnosis.torch_wheels import TorchWheel
 from sm120kit.diagnosis.triton import TritonPtxas
 from sm120kit.diagnosis.wheels import KernelWheel, KnownBad, RenamedPackage, SglangKernel, WheelLibrary
 from sm120kit.engines.sglang.flags import Rename
+from sm120kit.engines.sglang.ports import PortRow
 from sm120kit.environment.architectures import CompileTarget
 from sm120kit.snapshot.types import PART_NAMES
 
@@ -35,6 +36,7 @@ TABLES: dict[str, type[Row]] = {
     "architectures": Architecture,
     "shared_memory": SharedMemory,
     "sglang_versions": KnownVersion,
+    "sglang_ports": PortRow,
     "sglang_renames": Rename,
     "sglang_minimums": Minimum,
     "moe_tuned": TunedMoe,
