@@ -24,6 +24,9 @@ MOST_BYTES = 8 << 20
 _SPARE_FILES = 256
 """What a process needs open beside its connections."""
 
+_IDLE_S = 2.0
+"""A connection is not used again after this. SGLang's HTTP server closes it after 5 s, and may just be doing so."""
+
 _SHOWN = 300
 """Characters of an error answer that are worth showing."""
 
@@ -116,7 +119,7 @@ async def open_asking(api_key: str = "") -> AsyncIterator[Asking]:
     if api_key:
         headers["Authorization"] = f"Bearer {api_key}"
     async with ClientSession(
-        connector=TCPConnector(limit=0),
+        connector=TCPConnector(limit=0, keepalive_timeout=_IDLE_S),
         headers=headers,
         cookie_jar=DummyCookieJar(),
         trust_env=False,

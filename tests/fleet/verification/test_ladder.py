@@ -17,7 +17,7 @@ from sm120kit.fleet.gpus import GpuMemory
 from sm120kit.fleet.process.identity import identify
 from sm120kit.fleet.spec import Expectation, Gpu, Limits
 from sm120kit.fleet.types import ProcessId, Verdict
-from sm120kit.fleet.verification import climb, load
+from sm120kit.fleet.verification import climb, ladder, load
 from sm120kit.fleet.verification.ladder import Outcome, Subject, verify
 from tests.fleet.verification.stand_in import Handler, Server, answer, message, running
 
@@ -361,6 +361,18 @@ def test_the_port_must_be_ours_where_the_server_is() -> None:
     assert parent is not None
     assert not stolen.verified
     assert verdict(stolen, 0, "port-owner").passed is False
+
+
+def test_a_server_of_ours_whose_port_cannot_be_looked_at_is_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_ports: object) -> None:
+        raise PermissionError("/proc/net/tcp")
+
+    monkeypatch.setattr(ladder, "listening", refused)
+    outcome = verified(Server(), subject={"root": _us()}, level="quick")
+    assert verdict(outcome, 0, "port-owner").passed is None
+    assert "could not be judged: PermissionError" in verdict(outcome, 0, "port-owner").evidence
+    assert not outcome.verified
+    assert verified(Server(), level="quick").verified
 
 
 def test_one_is_verified_again_beside_what_its_sisters_gave() -> None:
