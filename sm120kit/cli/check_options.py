@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sm120kit.cli.text_option import text_option
+from sm120kit.cli.options import option, text_option
 
 if TYPE_CHECKING:
     from sm120kit.diagnosis.types import Suppression
 
-checks_dir_option = click.option(
+checks_dir_option = option(
     "--checks-dir", "checks_dirs", metavar="DIR", multiple=True, help="Read more checks from this folder; repeatable."
 )
 

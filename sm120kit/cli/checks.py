@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
 from sm120kit.cli.check_options import checks_dir_option
+from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.diagnosis.catalogue import Catalogue, read_catalogue
 from sm120kit.diagnosis.registry import Check, LogFailure
@@ -15,11 +14,9 @@ from sm120kit.errors import GOOD
 SCHEMA = "sm120kit.checks/1"
 
 
-@click.command()
+@subcommand()
 @checks_dir_option
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print the data (sm120kit.checks/1) alone, with pages and signatures."
-)
+@option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.checks/1) alone, with pages and signatures.")
 def command(*, checks_dirs: Sequence[str], as_json: bool) -> int:
     """List all checks, and the failures that only a log or a launch can show: id and title."""
     catalogue = read_catalogue(checks_dirs)

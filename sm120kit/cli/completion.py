@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from sm120kit.cli.main import COMPLETION_VARIABLE, PROGRAM, commands
+from sm120kit.cli.options import subcommand
 from sm120kit.cli.output import write_result
 from sm120kit.errors import GOOD
 
@@ -16,7 +17,7 @@ To have it in every shell, put the line for yours into its start-up file:
 """
 
 
-@click.command(epilog=EPILOG)
+@subcommand(epilog=EPILOG)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(*, shell: str) -> int:
     """Print the script that completes commands, options, check ids and GPU names in a shell."""

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from sm120kit.cli.check_options import checks_dir_option, complete_check, suppressions_in, suppressions_option
 from sm120kit.cli.judging import judged, with_capacity
 from sm120kit.cli.launch_options import launch_options, with_launch
+from sm120kit.cli.options import option, subcommand, text_option
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check
@@ -40,13 +40,11 @@ failure, unless --fail-on unknown says so.
 """
 
 
-@click.command(epilog=EPILOG)
+@subcommand(epilog=EPILOG)
 @target_options(takes_snapshot=True)
-@click.option(
-    "--only", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Run these checks: 'toolkit.*'."
-)
-@click.option("--skip", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Leave these checks out.")
-@click.option(
+@option("--only", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Run these checks: 'toolkit.*'.")
+@option("--skip", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Leave these checks out.")
+@option(
     "--fail-on",
     type=click.Choice(["error", "warning", "unknown", "never"]),
     default="error",
@@ -55,19 +53,19 @@ failure, unless --fail-on unknown says so.
 )
 @suppressions_option
 @checks_dir_option
-@click.option(
+@option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "junit", "markdown"]),
     default=None,
     help="How to write the report; text without it.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @text_option("-o", "--output", metavar="FILE", help="Write the report to this file.")
 @launch_options
-@click.option("--prove", "proving", is_flag=True, help="Also compile and link for real; takes seconds.")
+@option("--prove", "proving", is_flag=True, help="Also compile and link for real; takes seconds.")
 @text_option("--data-dir", metavar="DIR", help="Where repairs are kept; else $XDG_DATA_HOME/sm120kit.")
-@click.option("-v", "--verbose", is_flag=True, help="Show all that was looked at.")
+@option("-v", "--verbose", is_flag=True, help="Show all that was looked at.")
 def command(
     *,
     target: Asked,

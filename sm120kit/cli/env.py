@@ -6,10 +6,10 @@ import os
 
 import click
 
+from sm120kit.cli.options import option, subcommand, text_option
 from sm120kit.cli.output import write_result
 from sm120kit.cli.target_environment import data_dir_option, environment_of
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import text_option
 from sm120kit.environment import SHELLS, Shell, render
 from sm120kit.errors import GOOD
 
@@ -22,9 +22,9 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@subcommand(epilog=EPILOG)
 @target_options(takes_snapshot=False)
-@click.option(
+@option(
     "--shell", type=click.Choice(SHELLS), default="sh", show_default=True, help="Whom to write it for; sh suits bash."
 )
 @data_dir_option

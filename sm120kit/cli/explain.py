@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from sm120kit.cli.check_options import checks_dir_option, complete_check
+from sm120kit.cli.options import subcommand
 from sm120kit.cli.output import write_result
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check, LogFailure
@@ -14,7 +15,7 @@ from sm120kit.errors import GOOD
 from sm120kit.text import visible
 
 
-@click.command()
+@subcommand()
 @click.argument("check_id", metavar="ID", shell_complete=complete_check)
 @checks_dir_option
 def command(*, check_id: str, checks_dirs: Sequence[str]) -> int:

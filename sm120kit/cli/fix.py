@@ -11,10 +11,10 @@ from datetime import datetime, timezone
 import click
 
 from sm120kit.cli.check_options import complete_check
+from sm120kit.cli.options import filled, option, subcommand, text_option
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import filled, text_option
 from sm120kit.cli.workbench import Workbench, host_compiler, open_workbench
 from sm120kit.diagnosis.case import Case, Use
 from sm120kit.diagnosis.report import doubts_about
@@ -45,14 +45,14 @@ Exit codes: 0 nothing left to repair, 1 something is, or needs packages first.
 """
 
 
-@click.command(epilog=EPILOG)
+@subcommand(epilog=EPILOG)
 @target_options(takes_snapshot=False)
-@click.option("--apply", "apply", is_flag=True, help="Carry the plan out; without it nothing is written.")
-@click.option("--in-place", is_flag=True, help="Add what is missing inside the toolkit itself, and no view.")
-@click.option("--only", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Mend these findings only.")
-@click.option("--skip", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Leave these findings be.")
+@option("--apply", "apply", is_flag=True, help="Carry the plan out; without it nothing is written.")
+@option("--in-place", is_flag=True, help="Add what is missing inside the toolkit itself, and no view.")
+@option("--only", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Mend these findings only.")
+@option("--skip", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Leave these findings be.")
 @text_option("--plan-out", metavar="FILE", help="Save the plan as JSON.")
-@click.option("--json", "as_json", is_flag=True, help="Write the plan, or what was done, as JSON.")
+@option("--json", "as_json", is_flag=True, help="Write the plan, or what was done, as JSON.")
 @data_dir_option
 @click.argument("saved", metavar="[PLAN]", required=False, default=None, callback=filled)
 def command(

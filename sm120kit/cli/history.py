@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import click
-
+from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.data_dir import open_data_dir
@@ -13,8 +12,8 @@ from sm120kit.repair.lock import holder
 from sm120kit.repair.types import HISTORY_SCHEMA, History, HistoryLine
 
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Write it as JSON.")
+@subcommand()
+@option("--json", "as_json", is_flag=True, help="Write it as JSON.")
 @data_dir_option
 def command(*, as_json: bool, data_dir: str) -> int:
     """List the repairs that were applied: when, to which target, what they cured, and whether they stand."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 
-from sm120kit.cli.text_option import text_option
+from sm120kit.cli.options import text_option
 from sm120kit.diagnosis.case import Request
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.facts import Known
@@ -36,8 +36,8 @@ _OPTIONS = (
 def launch_options(function: Function) -> Function:
     """Add ``--model``, ``--sglang`` and the words after ``--`` (``sglang_arguments``) to a command."""
     decorated: Any = function
-    for option in reversed(_OPTIONS):
-        decorated = option(decorated)
+    for decorator in reversed(_OPTIONS):
+        decorated = decorator(decorated)
     result: Function = decorated
     return result
 

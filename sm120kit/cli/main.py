@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
+from sm120kit.cli.options import Command, ending_flag
 from sm120kit.errors import GOOD, INTERRUPTED, OWN_FAULT, USAGE, Sm120kitError
 from sm120kit.text import visible
 from sm120kit.version import __version__
@@ -63,7 +64,7 @@ Exit codes:
 """
 
 
-class Commands(click.Group):
+class Commands(Command, click.Group):
     """A group that knows its commands by name and imports one only when it is called."""
 
     def list_commands(self, _context: click.Context) -> list[str]:
@@ -91,11 +92,11 @@ class Commands(click.Group):
 @click.command(
     cls=Commands,
     epilog=EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"max_content_width": 100},
+    params=[ending_flag("--version", help="Show the version and exit.", says=lambda _: f"{PROGRAM} {__version__}")],
     no_args_is_help=False,
     invoke_without_command=True,
 )
-@click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
 def commands(context: click.Context) -> int:
     """Doctor for CUDA inference stacks on NVIDIA Blackwell.

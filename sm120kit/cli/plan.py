@@ -9,9 +9,9 @@ import click
 from msgspec.structs import replace
 
 from sm120kit.cli.launch_options import sglang_version
+from sm120kit.cli.options import option, subcommand, text_option
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import text_option
 from sm120kit.errors import FINDINGS, GOOD, Sm120kitError
 
 if TYPE_CHECKING:
@@ -39,24 +39,22 @@ Exit codes: 0 the server will start, 1 it will not or serves no such request, 2 
 """
 
 
-@click.command(epilog=EPILOG)
+@subcommand(epilog=EPILOG)
 @click.argument("words", metavar="MODEL [-- SGLANG ARGS]", nargs=-1, type=click.UNPROCESSED)
 @target_options(takes_snapshot=True)
 @text_option("--sglang", metavar="VERSION", help="Plan for this SGLang; else the one installed.")
-@click.option("--free-gib", metavar="X", type=float, default=None, help="Memory free on each GPU before loading.")
-@click.option(
-    "--weights-gib", metavar="X", type=float, default=None, help="Weights on each GPU; no checkpoint is read."
-)
-@click.option(
+@option("--free-gib", metavar="X", type=float, default=None, help="Memory free on each GPU before loading.")
+@option("--weights-gib", metavar="X", type=float, default=None, help="Weights on each GPU; no checkpoint is read.")
+@option(
     "--need-tokens-per-request",
     metavar="N",
     type=click.IntRange(min=1),
     default=None,
     help="Tokens that every request must be able to hold.",
 )
-@click.option("--assume-version", is_flag=True, help="Plan for an unknown SGLang as for the known one before it.")
+@option("--assume-version", is_flag=True, help="Plan for an unknown SGLang as for the known one before it.")
 @text_option("--check", "check", metavar="URL|LOG", help="Compare with a server or its start-up log.")
-@click.option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.plan/1) alone.")
+@option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.plan/1) alone.")
 @text_option("-o", "--output", metavar="FILE", help="Write the plan to this file.")
 def command(
     *,

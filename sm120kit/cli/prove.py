@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
@@ -32,18 +33,18 @@ Exit codes: 0 all that was run passed, 1 something failed or a compiler is missi
 """
 
 
-@click.command(epilog=EPILOG)
+@subcommand(epilog=EPILOG)
 @target_options(takes_snapshot=False)
-@click.option(
+@option(
     "--flashinfer", "modules", metavar="MODULE", multiple=True, type=click.Choice(MODULES),
     help=f"Build this module of FlashInfer too: {', '.join(MODULES)}.",
 )  # fmt: skip
-@click.option("--fresh", is_flag=True, help="Run everything, whatever passed before.")
-@click.option(
+@option("--fresh", is_flag=True, help="Run everything, whatever passed before.")
+@option(
     "--keep", "keep_in", metavar="DIR", default="",
     help="Run everything in DIR, and keep its sources, commands (run.sh) and what they made.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
+@option("--json", "as_json", is_flag=True, help="Write the result as JSON.")
 @data_dir_option
 def command(*, target: Asked, modules: tuple[str, ...], fresh: bool, keep_in: str, as_json: bool, data_dir: str) -> int:
     """Prove a toolkit: link, preprocess, compile and load, with the flags of those who would use it.

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import click
 
+from sm120kit.cli.options import subcommand
 from sm120kit.cli.target_environment import data_dir_option, environment_of
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.environment import applied
@@ -28,7 +29,7 @@ cannot be executed.
 """
 
 
-@click.command(epilog=EPILOG, context_settings={"allow_interspersed_args": False})
+@subcommand(epilog=EPILOG, context_settings={"allow_interspersed_args": False})
 @target_options(takes_snapshot=False)
 @data_dir_option
 @click.argument("arguments", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)

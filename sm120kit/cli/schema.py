@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sm120kit.cli.options import subcommand
 from sm120kit.cli.output import write_result
 from sm120kit.errors import GOOD
 
@@ -23,7 +24,7 @@ _DOCUMENTS = (
 )
 
 
-@click.command()
+@subcommand()
 @click.argument("document", type=click.Choice(_DOCUMENTS), default="report")
 def command(*, document: str) -> int:
     """Print the JSON Schema of a document: report (doctor --json), snapshot, comparison (diff --json),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import click
-
+from sm120kit.cli.options import subcommand, text_option
 from sm120kit.cli.output import write_result
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import text_option
 from sm120kit.errors import GOOD
 
 EPILOG = """\b
@@ -18,7 +16,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@subcommand(epilog=EPILOG)
 @target_options(takes_snapshot=False)
 @text_option("-o", "--output", metavar="FILE", help="Write it to this file; else to standard output.")
 def command(*, target: Asked, output: str) -> int:

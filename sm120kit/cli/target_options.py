@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from sm120kit.cli.text_option import text_option
+from sm120kit.cli.options import option, text_option
 from sm120kit.diagnosis.case import Request
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.target import TargetOptions
@@ -85,13 +85,13 @@ _OPTIONS = (
     text_option("--root", metavar="DIR", help="Examine an unpacked image; nothing in it is executed."),
     text_option("--image-archive", metavar="FILE", help="Examine the image in this archive, without unpacking it."),
     text_option("--cuda-home", metavar="DIR", help="Judge this toolkit, in place of CUDA_HOME."),
-    click.option("--no-system-toolkits", is_flag=True, help="Leave out toolkits outside the target."),
+    option("--no-system-toolkits", is_flag=True, help="Leave out toolkits outside the target."),
     text_option("--env-file", metavar="FILE", help="Variables: KEY=VALUE lines, or /proc/PID/environ."),
-    click.option("--pid", metavar="N", type=click.IntRange(min=1), default=None, help="Variables of this process."),
+    option("--pid", metavar="N", type=click.IntRange(min=1), default=None, help="Variables of this process."),
     text_option("--gpu", metavar="SPEC", shell_complete=complete_gpu,
                  help="Judge for this hardware: rtx-pro-6000x8, rtx-5090, b200x7, 12.0, ..."),
     text_option("--driver", metavar="VERSION", help="Judge for this driver version."),
-    click.option("--deep", is_flag=True, help="Read big binaries too; takes seconds."),
+    option("--deep", is_flag=True, help="Read big binaries too; takes seconds."),
     text_option("--snapshot", metavar="FILE", help="Judge a saved snapshot; - reads standard input."),
 )  # fmt: skip
 
@@ -108,8 +108,8 @@ def target_options(*, takes_snapshot: bool) -> Callable[[Function], Function]:
             return function(target=_asked(parameters, takes_snapshot=takes_snapshot), **parameters)
 
         decorated: Any = with_target
-        for option in reversed(_OPTIONS):
-            decorated = option(decorated)
+        for decorator in reversed(_OPTIONS):
+            decorated = decorator(decorated)
         result: Function = decorated
         return result
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.data_dir import open_data_dir
@@ -14,10 +15,10 @@ from sm120kit.repair.types import TOOLKITS_SCHEMA, Toolkits, ViewLine
 from sm120kit.repair.views import list_views, prune
 
 
-@click.command()
-@click.option("--prune", "pruning", is_flag=True, help="Show the views that nothing can return to.")
-@click.option("--apply", "apply", is_flag=True, help="With --prune: remove them.")
-@click.option("--json", "as_json", is_flag=True, help="Write it as JSON.")
+@subcommand()
+@option("--prune", "pruning", is_flag=True, help="Show the views that nothing can return to.")
+@option("--apply", "apply", is_flag=True, help="With --prune: remove them.")
+@option("--json", "as_json", is_flag=True, help="Write it as JSON.")
 @data_dir_option
 def command(*, pruning: bool, apply: bool, as_json: bool, data_dir: str) -> int:
     """List the toolkit views, what they are made of, and whom they serve.

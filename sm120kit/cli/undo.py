@@ -6,6 +6,7 @@ import re
 
 import click
 
+from sm120kit.cli.options import subcommand
 from sm120kit.cli.output import write_result
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.data_dir import open_data_dir
@@ -26,7 +27,7 @@ def _number_of_repair(_context: click.Context, _parameter: click.Parameter, word
     return int(word)
 
 
-@click.command()
+@subcommand()
 @click.argument("number", metavar="[NUMBER]", required=False, callback=_number_of_repair)
 @data_dir_option
 def command(*, number: int | None, data_dir: str) -> int:
