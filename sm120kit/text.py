@@ -27,7 +27,7 @@ def encode_json(value: object) -> bytes:
 
 def utf8_text(text: str) -> str:
     """``text`` with each surrogate replaced by what it stands for, as ``\\xff``."""
-    return re.sub(_SURROGATE, _escaped, text)
+    return text if text.isascii() else re.sub(_SURROGATE, _escaped, text)
 
 
 def visible(text: str) -> str:

@@ -24,7 +24,8 @@ A newer driver on the host, or a torch (and toolkit) built for the CUDA major th
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from sm120kit.diagnosis import (
     CannotTell,
@@ -82,7 +83,7 @@ def too_old(case: Case) -> Iterator[Finding | CannotTell]:
         yield _too_old(version, unmet)
 
 
-class _Need(NamedTuple):
+class _Need(msgspec.Struct, frozen=True):
     """Something that asks for a driver."""
 
     severity: Severity

@@ -52,7 +52,7 @@ SIGNATURES = [
 ]
 
 _VARIABLE = "FLASHINFER_CUDA_ARCH_LIST"
-_ENTRY = re.compile(r"(\d+)\.(\d+)([af]?)")
+_ENTRY = r"(\d+)\.(\d+)([af]?)"
 
 
 @check("flashinfer.arch-list-incomplete")
@@ -62,7 +62,7 @@ def arch_list_incomplete(case: Case) -> Iterator[Finding | CannotTell]:
         raise NotApplicable("FlashInfer is not installed")
     if value is None:
         raise NotApplicable(f"{_VARIABLE} is not set")
-    entries = [_ENTRY.fullmatch(word) for word in value.split(" ")]
+    entries = [re.fullmatch(_ENTRY, word) for word in value.split(" ")]
     if not all(entries):
         words = [word for word, entry in zip(value.split(" "), entries, strict=True) if not entry]
         yield error(

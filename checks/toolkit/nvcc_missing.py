@@ -27,7 +27,8 @@ NVIDIA's repository.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from sm120kit.diagnosis import (
     CannotTell,
@@ -81,7 +82,7 @@ SIGNATURES = [
 ]
 
 
-class _Place(NamedTuple):
+class _Place(msgspec.Struct, frozen=True):
     """Where a compiler was looked for in vain, and by whom. ``home`` is empty where a rule led nowhere."""
 
     home: str

@@ -28,7 +28,8 @@ Set CUDA_HOME to the toolkit that is meant: every consumer asks it first.
 
 import posixpath
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from sm120kit.diagnosis import (
     CannotTell,
@@ -49,7 +50,7 @@ from sm120kit.diagnosis.releases import part_release
 from sm120kit.snapshot.types import Consumer, Nvcc, Toolkit
 
 
-class _Taken(NamedTuple):
+class _Taken(msgspec.Struct, frozen=True):
     """A compiler that one or more consumers take in the same way."""
 
     nvcc: str

@@ -1,7 +1,5 @@
 """The switches in which SGLang's versions share out memory differently (checks/tables/sglang_capacity.toml)."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 import msgspec

@@ -1,7 +1,5 @@
 """What one model keeps on a GPU for every token and every request, as numbers. Pure."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

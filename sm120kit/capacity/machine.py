@@ -1,7 +1,5 @@
 """The GPUs a plan is for: how large, how much of it is free, how fast."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from sm120kit.capacity.memory import GIB, MIB

@@ -101,7 +101,7 @@ def _as_it_is_now(old: Snapshot, asked: Asked) -> Snapshot:
         cuda_home=was.cuda_home if files.is_dir(was.cuda_home) else "",
         system_toolkits=was.system_toolkits,
     )
-    new = asked._replace(options=options).read()
+    new = replace(asked, options=options).read()
     return replace(new, target=replace(new.target, why="as before"))
 
 

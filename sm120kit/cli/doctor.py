@@ -100,7 +100,7 @@ def command(
             hint="Leave --prove out, or run it on the machine itself",
         )
     if data_dir:
-        target = target._replace(options=replace(target.options, data_dir=data_dir))
+        target = replace(target, options=replace(target.options, data_dir=data_dir))
     snapshot = target.read()
     request = with_launch(request, snapshot, model=model, sglang=sglang, arguments=sglang_arguments)
     case = with_capacity(Case(snapshot, request))

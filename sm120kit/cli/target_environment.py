@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from sm120kit.cli.target_options import Asked
 from sm120kit.cli.options import text_option
 from sm120kit.environment import Environment
@@ -27,6 +29,6 @@ def environment_of(target: Asked, data_dir: str) -> Environment:
         Sm120kitError: the target cannot be examined, or the options make no sense.
     """
     healthy = read_healthy(
-        target.options, target.request(), data_dir, lambda options: target._replace(options=options).read()
+        target.options, target.request(), data_dir, lambda options: replace(target, options=options).read()
     )
     return healthy.environment

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
+import msgspec
 
 from sm120kit.cli.options import option, text_option
 from sm120kit.diagnosis.case import Request
@@ -32,7 +33,7 @@ _LIVE_OPTIONS = (
 """Parameters that tell how to read a target, and mean nothing for a snapshot that was read already."""
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """A target as named on the command line."""
 
     options: TargetOptions

@@ -53,7 +53,7 @@ class Workbench:
         options = self.asked.options
         if cuda_home:
             options = replace(options, cuda_home=cuda_home)
-        return Case(self.asked._replace(options=options).read(), self.asked.request())
+        return Case(replace(self.asked, options=options).read(), self.asked.request())
 
     def as_repaired(self) -> Case:
         """The target as a shell sees it that has sourced its env script, where it has a live view.
@@ -94,7 +94,7 @@ def open_workbench(asked: Asked, data_dir: str) -> Workbench:
             hint="Run it inside the image, with --data-dir for a folder that stays in it",
             exit_code=USAGE,
         )
-    asked = asked._replace(options=replace(asked.options, data_dir=open_data_dir(data_dir).path))
+    asked = replace(asked, options=replace(asked.options, data_dir=open_data_dir(data_dir).path))
     return bench_of(asked, asked.read())
 
 

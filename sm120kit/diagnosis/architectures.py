@@ -1,7 +1,5 @@
 """Which compiler release knows which GPU: compute capability against nvcc and ptxas."""
 
-from __future__ import annotations
-
 import re
 
 import msgspec

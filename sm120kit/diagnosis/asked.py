@@ -1,7 +1,5 @@
 """What a server was asked to do, worked out: its version, its attention backends, the GPUs and the model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import msgspec

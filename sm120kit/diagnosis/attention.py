@@ -1,7 +1,5 @@
 """Which attention backend works where: SGLang's own checks and the kernels behind them, from dated tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 
@@ -14,6 +12,17 @@ from sm120kit.snapshot.model_facts import ModelFacts
 
 Phase = Literal["prefill", "decode", "vision"]
 Verdict = Literal["works", "fails", "unknown"]
+
+
+class Question(msgspec.Struct, frozen=True):
+    """One backend in one place."""
+
+    backend: str
+    version: str
+    capability: str
+    phase: Phase
+    model: str
+    kv_dtype: str = "auto"
 
 
 class BackendRow(Row, frozen=True, kw_only=True):
@@ -47,17 +56,6 @@ class BackendRow(Row, frozen=True, kw_only=True):
             and (not self.models or question.model in self.models)
             and (not self.kv_dtypes or question.kv_dtype in self.kv_dtypes)
         )
-
-
-class Question(msgspec.Struct, frozen=True):
-    """One backend in one place."""
-
-    backend: str
-    version: str
-    capability: str
-    phase: Phase
-    model: str
-    kv_dtype: str = "auto"
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
-from typing import NoReturn
 
 import msgspec
 from msgspec.structs import replace
@@ -15,7 +14,6 @@ from msgspec.structs import replace
 from sm120kit.data import data_path
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.errors import Sm120kitError
-from sm120kit.patterns import pattern
 
 _MEND = "Mend the file, or leave its folder out of --checks-dir"
 
@@ -83,15 +81,22 @@ def read_catalogue(extra_dirs: Iterable[str | os.PathLike[str]] = (), *, failure
 
 def _check_files(folder: str) -> Iterator[str]:
     """Every ``.py`` file in a folder and below it, sorted within each."""
-    for place, folders, names in os.walk(folder, onerror=_refuse_folder):
-        folders.sort()
-        yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(".py"))
-
-
-def _refuse_folder(error: OSError) -> NoReturn:
-    raise Sm120kitError(
-        f"the folder of checks {error.filename} cannot be read: {error.strerror}", hint=_MEND
-    ) from error
+    try:
+        with os.scandir(folder) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+    except OSError as error:
+        raise Sm120kitError(
+            f"the folder of checks {error.filename} cannot be read: {error.strerror}", hint=_MEND
+        ) from error
+    folders = []
+    for entry in entries:
+        if entry.is_dir():
+            folders.append(entry)
+        elif entry.name.endswith(".py"):
+            yield entry.path
+    for each in folders:
+        if each.name != "__pycache__" and not each.is_symlink():
+            yield from _check_files(each.path)
 
 
 def _read_quickly(path: str) -> list[Check | LogFailure]:
@@ -105,18 +110,14 @@ def _read_quickly(path: str) -> list[Check | LogFailure]:
     if not marks:
         return []
     line = source[source.index(b"@check(") :].partition(b"\n")[0]
-    found = _NEEDING.fullmatch(line)
-    if marks > 1 or found is None:
-        return _read_file(path)
-    from sm120kit.diagnosis.needs import NEEDS, only_with
+    match line.split(b'"'):
+        case [b"@check(", check_id, b", needs=", need, b")"] if marks == 1:
+            from sm120kit.diagnosis.needs import NEEDS, only_with
 
-    check_id, need = found[1].decode(), found[2].decode()
-    if need not in NEEDS:
-        return _read_file(path)
-    return [Check(check_id, only_with(need, lambda: _only_check(path).run), path=path)]
-
-
-_NEEDING = pattern(rb'@check\("([a-z0-9.-]+)", needs="([a-z-]+)"\)')
+            word = need.decode()
+            if word in NEEDS:
+                return [Check(check_id.decode(), only_with(word, lambda: _only_check(path).run), path=path)]
+    return _read_file(path)
 
 
 def _source(path: str) -> bytes:

@@ -1,7 +1,5 @@
 """CCCL in one effective search path: which copy answers, and what its version does."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """Which headers of CUDA's libraries a consumer's sources include, and what brings each header."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from sm120kit.diagnosis.releases import Release

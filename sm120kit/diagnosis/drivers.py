@@ -1,7 +1,5 @@
 """What the checks of the driver share: when they apply, which NVML error was met, and the table of oldest drivers."""
 
-from __future__ import annotations
-
 import re
 
 from sm120kit.diagnosis.case import Case

@@ -1,7 +1,5 @@
 """What FlashInfer asks for, by version: the table of its rules."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from sm120kit.diagnosis.releases import Release

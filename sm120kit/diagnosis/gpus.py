@@ -1,7 +1,5 @@
 """The table of GPUs: what is known of a board by its name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal
 

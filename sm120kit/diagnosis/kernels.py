@@ -1,7 +1,5 @@
 """Kernels that depend on the GPU and the model: what can be asked for, and how much shared memory they take."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """What a toolkit consists of, and which of it is missing."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from sm120kit.diagnosis.tables import Row, read_table

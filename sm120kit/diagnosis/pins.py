@@ -1,7 +1,5 @@
 """What SGLang asks of the packages beside it: the least versions it asserts at start, and the pins of its metadata."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

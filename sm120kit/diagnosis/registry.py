@@ -8,12 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sm120kit.diagnosis.types import CannotTell, Finding, Signature
-from sm120kit.patterns import pattern
 
 if TYPE_CHECKING:
     from sm120kit.diagnosis.case import Case
-
-CHECK_ID = pattern(r"[a-z0-9]+(-[a-z0-9]+)*\.[a-z0-9]+(-[a-z0-9]+)*")
 
 CheckFunction = Callable[["Case"], Iterator[Finding | CannotTell]]
 
@@ -80,6 +77,8 @@ def check(check_id: str, *, needs: str = "") -> Callable[[CheckFunction], Check]
 
 
 def _valid(check_id: str) -> str:
-    if not CHECK_ID.fullmatch(check_id):
+    family, dot, name = check_id.partition(".")
+    words = (*family.split("-"), *name.split("-"))
+    if not (dot and check_id.isascii() and check_id == check_id.lower() and all(map(str.isalnum, words))):
         raise ValueError(f"{check_id!r} is not a check id: use family.name in lower case, as toolkit.nv-target-missing")
     return check_id

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 from sm120kit.snapshot.facts import Fact, Known
 from sm120kit.snapshot.types import Toolkit
 
 
-class Release(NamedTuple):
+class Release(msgspec.Struct, frozen=True, order=True):
     """A CUDA release. Patch levels differ inside one healthy release, so they are left out."""
 
     major: int

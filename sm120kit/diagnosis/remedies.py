@@ -1,7 +1,5 @@
 """Package commands whose versions belong together, for :class:`~sm120kit.diagnosis.types.Manual` remedies."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Dated facts (``checks/tables/*.toml``), read typed. Every row names its source."""
 
-from __future__ import annotations
-
 import contextlib
 from functools import cache
 from typing import TypeVar
@@ -14,7 +12,11 @@ from sm120kit.snapshot.files import Files
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of all table rows: ``source`` is where the fact was read (a wheel, a page, an issue)."""
+    """Base of all table rows: ``source`` is where the fact was read (a wheel, a page, an issue).
+
+    Modules that define rows are without ``from __future__ import annotations``: msgspec would compile and evaluate each
+    annotation when the table is read, which costs more than the reading.
+    """
 
     source: str
 

@@ -1,7 +1,5 @@
 """The table of torch wheels: which GPUs each holds machine code for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The ptxas that each Triton brings, and the variable that names another one."""
 
-from __future__ import annotations
-
 from sm120kit.diagnosis.tables import Row, read_table
 from sm120kit.diagnosis.versions import older
 

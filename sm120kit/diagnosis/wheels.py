@@ -1,8 +1,6 @@
 """Tables of wheels: known bad versions, kernel packages by CUDA major, packages that changed their name, and which
 wheel brings which CUDA library."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from sm120kit.diagnosis.case import Case

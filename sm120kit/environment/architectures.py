@@ -1,7 +1,5 @@
 """The architecture lists of FlashInfer, torch extensions and tvm-ffi, with the suffix that each of them needs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple

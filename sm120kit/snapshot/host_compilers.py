@@ -83,6 +83,8 @@ def _alternatives(context: Context, commands: list[str]) -> Iterator[HostCompile
 
 def _ccbin(flags: str) -> str:
     """The compiler that ``-ccbin`` (``--compiler-bindir``) names among nvcc flags; empty where it is not there."""
+    if "-" not in flags:
+        return ""
     match = re.search(r"(?:^|\s)(?:-ccbin|--?compiler-bindir)[=\s]\s*(\S.*)", flags)
     return next(iter(words(match[1])), "") if match else ""
 

@@ -144,6 +144,8 @@ def _ask(context: Context, arguments: tuple[str, ...], command: tuple[str, ...])
     with _scratch_file() as scratch:
         while True:
             ran = context.run((*left, "-o", scratch), extra_environment={"LC_ALL": "C"})
+            if not ran.stderr:
+                break
             output += ran.stderr
             more = tuple(name for name in missing_libraries(ran.stderr) if name not in missing)
             missing += more

@@ -66,7 +66,10 @@ class Loader(msgspec.Struct, frozen=True, dict=True):
 
     def is_cached(self, soname: str) -> bool:
         """Whether /etc/ld.so.cache names a file of that name that is there: what ``ldconfig -p`` would print."""
-        found = re.findall(rb"(?<=\0)/[^\0]*/" + re.escape(soname.encode()) + rb"(?=\0)", self._cache)
+        name = soname.encode()
+        if b"/" + name + b"\0" not in self._cache:
+            return False
+        found = re.findall(rb"(?<=\0)/[^\0]*/" + re.escape(name) + rb"(?=\0)", self._cache)
         return any(self.files.is_file(path.decode("utf-8", "surrogateescape")) for path in found)
 
     @cached_property
@@ -79,7 +82,7 @@ class Loader(msgspec.Struct, frozen=True, dict=True):
 
 def variable_dirs(ld_library_path: str) -> tuple[str, ...]:
     """The absolute folders that LD_LIBRARY_PATH names, in order. Relative ones differ from process to process."""
-    folders = re.split("[:;]", ld_library_path)
+    folders = ld_library_path.replace(";", ":").split(":")
     return tuple(dict.fromkeys(folder for folder in folders if folder.startswith("/")))
 
 

@@ -131,10 +131,7 @@ def _include_dirs(
 def _folders(flags: str, *options: str, lists: bool = False) -> list[str]:
     """The folders that these options name, written joined, apart or with ``=``, and on nvcc's own command line also
     as ``lists`` with commas."""
-    try:
-        words = shlex.split(flags)
-    except ValueError:
-        words = flags.split()
+    words = _words(flags)
     found = []
     following = iter(words)
     for word in following:
@@ -144,6 +141,16 @@ def _folders(flags: str, *options: str, lists: bool = False) -> list[str]:
         value = word[len(option) :].lstrip("=") or next(following, "")
         found += value.split(",") if lists else [value]
     return found
+
+
+def _words(flags: str) -> list[str]:
+    """As a shell would split them; text with an open quote at its blanks."""
+    if flags.isascii() and flags.isprintable() and not any(sign in flags for sign in "'\"\\"):
+        return flags.split()  # shlex goes through it letter by letter
+    try:
+        return shlex.split(flags)
+    except ValueError:
+        return flags.split()
 
 
 def _resolver(files: Files) -> Callable[[Iterable[str]], tuple[str, ...]]:

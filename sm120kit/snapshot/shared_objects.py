@@ -11,7 +11,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
+
+import msgspec
 
 from sm120kit.snapshot.elf import SharedLibrary, open_library, symbol_hash
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
@@ -34,7 +36,7 @@ _TORCH_LIBRARIES = (
 _MOST_UNDEFINED = 20
 
 
-class _Place(NamedTuple):
+class _Place(msgspec.Struct, frozen=True):
     """Where a wheel keeps a library, below site-packages."""
 
     distributions: tuple[str, ...]

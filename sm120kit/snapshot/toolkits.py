@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from sm120kit.patterns import pattern
 from sm120kit.snapshot import crt_headers, nvcc_profile
 from sm120kit.snapshot.cccl import cccl_copies
 from sm120kit.snapshot.context import Context
@@ -31,11 +30,12 @@ _HOST_INCLUDES = ("/usr/local/include", "/usr/include")
 
 _LIBS = ("lib64", "lib64/stubs", "lib", "lib/stubs")
 
-_LINKABLE = pattern(
-    r"lib(cudart|cuda|cudart_static|cudadevrt|nvrtc|nvJitLink|cublas|cublasLt|curand|cufft|cusolver|cusparse)"
-    r"\.(so(\.\d+)*|a)",
-    re.ASCII,
-)
+_LINKABLE = frozenset(
+    {
+        "libcublas", "libcublasLt", "libcuda", "libcudadevrt", "libcudart", "libcudart_static", "libcufft", "libcurand",
+        "libcusolver", "libcusparse", "libnvJitLink", "libnvrtc",
+    }
+)  # fmt: skip
 
 
 def read_toolkits(context: Context, records: RecordIndex, extra_homes: Mapping[str, str]) -> tuple[Toolkit, ...]:
@@ -215,9 +215,15 @@ def _link_names(files: Files, home: str, library_dirs: Sequence[str]) -> tuple[s
     folders += [folder[len(below) :] for folder in library_dirs if folder.startswith(below)]
     found = []
     for folder in dict.fromkeys(folders):
-        names = filter(_LINKABLE.fullmatch, _names(files, below + folder))
+        names = filter(_is_linkable, _names(files, below + folder))
         found += [f"{folder}/{name}" for name in names if files.is_file(f"{below}{folder}/{name}")]
     return tuple(found)
+
+
+def _is_linkable(name: str) -> bool:
+    """``libcudart.so``, ``libcudart.so.13``, ``libcudart_static.a``."""
+    stem, *rest = name.split(".")
+    return stem in _LINKABLE and (rest == ["a"] or (rest[:1] == ["so"] and all(map(str.isdecimal, rest[1:]))))
 
 
 def _architectures(context: Context, parts: Sequence[Part]) -> Fact[tuple[str, ...]]:

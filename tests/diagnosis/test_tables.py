@@ -82,6 +82,11 @@ def test_rows_fit_and_name_their_source(name: str) -> None:
     assert [row for row in rows if not row.source.strip()] == []
 
 
+@pytest.mark.parametrize("row", TABLES.values())
+def test_the_types_of_a_row_need_no_evaluation(row: type[Row]) -> None:
+    assert not [name for name, kind in row.__annotations__.items() if isinstance(kind, str)]
+
+
 def test_toolkit_releases_are_whole_and_in_order() -> None:
     rows = read_table("toolkit_releases", ToolkitRelease)
     releases = [Release.parse(row.release) for row in rows]

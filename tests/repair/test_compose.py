@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from sm120kit.diagnosis.case import Case, NamedGpu, Request
+from sm120kit.diagnosis.releases import Release
 from sm120kit.repair.compose import Composition, Incomplete, compose
 from sm120kit.repair.packages import what_to_install
 from sm120kit.repair.view import lay_out
@@ -73,7 +74,7 @@ def test_a_part_that_does_not_fit_comes_from_another_tree() -> None:
     mixed = tree(releases={"crt": "13.5", "runtime-headers": "13.2", "driver-header": "13.2"})
     whole = tree("/opt/cuda-13.0", layout="system")
     made = composed(mixed, whole)
-    assert made.release == (13, 0)
+    assert made.release == Release(13, 0)
     assert {each.tree.home for each in (made.nvcc, made.crt, made.headers)} == {"/opt/cuda-13.0"}
     without_nvcc = tree("/opt/cuda-13.0", layout="system", drop=("nvcc",))
     made = composed(mixed, without_nvcc)

@@ -177,6 +177,16 @@ def test_dialects_of_record(tmp_path: Path, record: bytes, size: int | None) -> 
     assert index(tmp_path).owner(f"{tmp_path}/a.h") == Owned("x 1", size)
 
 
+def test_a_comma_in_a_path_or_in_the_folder(tmp_path: Path) -> None:
+    site = tmp_path / "a,b" / "lib/python3.12/site-packages"
+    (install(site, "x", "1") / "RECORD").write_bytes(b'"odd, name.h",sha256=0,7\n"../../../bin/y, z",,3\n')
+    records = index(site)
+    assert records.owner(f"{site}/odd, name.h") == Owned("x 1", 7)
+    assert records.owner(f"{tmp_path}/a,b/bin/y, z") == Owned("x 1", 3)
+    assert [path for path, _ in records.below(str(site))] == [f"{site}/odd, name.h"]
+    assert records.owner(f"{site}/odd") is None
+
+
 @pytest.mark.parametrize(
     "record",
     [b"", b"\xff\xfe\x00", b"a.h", b"a.h,x", b"a.h,sha256=0," + b"9" * 5000, b'"a.h', b'"\x00",,\n', b"a.h,,-5\n"],

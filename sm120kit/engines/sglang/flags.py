@@ -1,7 +1,5 @@
 """The table of SGLang's flags (flags.json, made by tools/make_sglang_flags.py from the wheels), read typed."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Literal
