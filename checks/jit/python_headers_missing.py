@@ -29,7 +29,6 @@ from sm120kit.diagnosis import (
     Finding,
     Known,
     Manual,
-    NotApplicable,
     Severity,
     Signature,
     Unknown,
@@ -50,11 +49,11 @@ SIGNATURES = [
 ]
 
 
-@check("jit.python-headers-missing")
+@check("jit.python-headers-missing", needs="triton")
 def python_headers_missing(case: Case) -> Iterator[Finding | CannotTell]:
     triton, header = consumer(case, "triton"), case.snapshot.build_tools.python_header
     if triton is None:
-        raise NotApplicable("Triton, which needs Python's header, is not installed")
+        return
     if isinstance(header, Unknown):
         yield CannotTell("Python.h", header.reason)
         return

@@ -54,12 +54,12 @@ SIGNATURES = [
 _VARIABLE = "TRITON_LIBCUDA_PATH"
 
 
-@check("loader.libcuda-unfindable")
+@check("loader.libcuda-unfindable", needs="triton")
 def libcuda_unfindable(case: Case) -> Iterator[Finding | CannotTell]:
     require_own_machine(case)
     triton, driver = consumer(case, "triton"), case.snapshot.driver
     if triton is None:
-        raise NotApplicable("Triton, which looks for libcuda.so.1 in its own way, is not installed")
+        return
     if not driver.libcuda_links:
         raise NotApplicable("no libcuda.so.1 is on the loader's path")
     if case.snapshot.environment.get(_VARIABLE):

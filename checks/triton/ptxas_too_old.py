@@ -58,11 +58,11 @@ SIGNATURES = [
 ]
 
 
-@check("triton.ptxas-too-old")
+@check("triton.ptxas-too-old", needs="triton")
 def ptxas_too_old(case: Case) -> Iterator[Finding | CannotTell]:
     triton, capabilities = consumer(case, "triton"), case.compute_capabilities
     if triton is None:
-        raise NotApplicable("Triton is not installed")
+        return
     if isinstance(capabilities, Unknown):
         yield CannotTell(triton.distribution, f"the GPU is not known: {capabilities.reason}")
         return

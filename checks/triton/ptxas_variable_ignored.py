@@ -34,20 +34,21 @@ from sm120kit.diagnosis import (
     check,
     finding,
 )
+from sm120kit.diagnosis.serving import consumer
 from sm120kit.diagnosis.triton import TritonPtxas, is_blackwell, triton_ptxas
 
 _NAMES = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
 
 
-@check("triton.ptxas-variable-ignored")
+@check("triton.ptxas-variable-ignored", needs="triton")
 def ptxas_variable_ignored(case: Case) -> Iterator[Finding | CannotTell]:
-    triton, environment = case.distribution("triton"), case.snapshot.environment
+    triton, environment = consumer(case, "triton"), case.snapshot.environment
     if triton is None:
-        raise NotApplicable("Triton is not installed")
+        return
     named = [name for name in _NAMES if environment.get(name)]
     if not named:
         raise NotApplicable("no variable names a ptxas for Triton")
-    capabilities, row = case.compute_capabilities, triton_ptxas(triton.version)
+    capabilities, row = case.compute_capabilities, triton_ptxas(triton.distribution.partition(" ")[2])
     if isinstance(capabilities, Unknown):
         yield CannotTell(named[0], f"the GPU is not known: {capabilities.reason}")
         return
@@ -56,7 +57,7 @@ def ptxas_variable_ignored(case: Case) -> Iterator[Finding | CannotTell]:
         return
     for name in named:
         if name != "TRITON_PTXAS_PATH" or len(blackwell) == len(capabilities.value):
-            yield _ignored(capabilities, blackwell, f"triton {triton.version}", name, environment[name], row)
+            yield _ignored(capabilities, blackwell, triton.distribution, name, environment[name], row)
 
 
 def _ignored(

@@ -29,6 +29,10 @@ NEEDS: dict[str, tuple[Lacks, str]] = {
         "no launch line with a model and a GPU was given (doctor --model DIR -- SGLANG ARGS)",
     ),
     "sglang": (lambda case: case.distribution("sglang") is None, "sglang is not installed"),
+    "triton": (
+        lambda case: not any(each.name == "triton" for each in case.snapshot.consumers),
+        "Triton is not installed",
+    ),
     "proofs": (lambda case: not case.proofs, "no proof was asked for (--prove)"),
     "repair": (
         lambda case: not isinstance(case.snapshot.live_view, Known),

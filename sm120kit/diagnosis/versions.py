@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from sm120kit.patterns import pattern
@@ -17,6 +18,8 @@ _VERSION = pattern(
 )
 _PRE = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
 _NO_PRE, _DEV_ONLY = 3, -1
+_RELEASED = 1 << 60
+"""In place of the number of a development release."""
 
 VersionKey = tuple[int, tuple[int, ...], int, int, int, int]
 
@@ -24,20 +27,31 @@ VersionKey = tuple[int, tuple[int, ...], int, int, int, int]
 @lru_cache(maxsize=1024)
 def version_key(version: str) -> VersionKey | None:
     """What ``version`` sorts by; ``None`` where it is no version. Local parts (``+cu130``) do not count."""
-    match = _VERSION.fullmatch(version.strip())
+    version = version.strip()
+    public, dot, post = version.partition(".post")
+    numbers = public.split(".")
+    if all(map(str.isdecimal, [*numbers, post] if dot else numbers)):  # as most are: no pattern need be compiled
+        return 0, _release(numbers), _NO_PRE, 0, int(post) if dot else -1, _RELEASED
+    match = _VERSION.fullmatch(version)
     if not match:
         return None
-    release = [int(part) for part in match["release"].split(".")]
-    while release and release[-1] == 0:
-        release.pop()
     has_post = bool(match["post"] or match["post_short"])
-    post = int(match["post_number"] or match["post_short"] or 0) if has_post else -1
+    after = int(match["post_number"] or match["post_short"] or 0) if has_post else -1
     if match["pre"]:
         pre = _PRE[match["pre"].lower()]
     else:
         pre = _DEV_ONLY if match["dev"] and not has_post else _NO_PRE
-    dev = int(match["dev_number"] or 0) if match["dev"] else 1 << 60
-    return int(match["epoch"] or 0), tuple(release), pre, int(match["pre_number"] or 0), post, dev
+    dev = int(match["dev_number"] or 0) if match["dev"] else _RELEASED
+    release = _release(match["release"].split("."))
+    return int(match["epoch"] or 0), release, pre, int(match["pre_number"] or 0), after, dev
+
+
+def _release(parts: Sequence[str]) -> tuple[int, ...]:
+    """Its numbers, without zeros at the end."""
+    numbers = [int(part) for part in parts]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
 
 
 def within(version: str, first: str, last: str) -> bool:

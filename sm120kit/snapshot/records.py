@@ -160,9 +160,10 @@ class RecordIndex:
         for record in self._records:
             for base, spelt in dict.fromkeys(((record.base, folder), (record.real_base, real))):
                 if f"{spelt}/".startswith(f"{base}/"):
-                    start = f"{spelt}/"[len(base) + 1 :]
-                    keys = [(name, f"{start}{name}".encode(errors="surrogateescape")) for name in left]
-                    left = [name for name, key in keys if record.rest_of(key) is None]
+                    start = f"{spelt}/"[len(base) + 1 :].encode(errors="surrogateescape")
+                    if record.lists_below(start):
+                        keys = [(name, start + name.encode(errors="surrogateescape")) for name in left]
+                        left = [name for name, key in keys if record.rest_of(key) is None]
         return left
 
     def below(self, folder: str) -> Iterator[tuple[str, Owned]]:
@@ -208,11 +209,22 @@ class _Record:
 
     def rest_of(self, path: bytes) -> bytes | None:
         """The rest of a path's row (``sha256=…,1234``); ``None`` where RECORD does not list it or cannot be read."""
-        start = (self._stem + path).replace(b",", _COMMA) + b","
+        start = self._written(path) + b","
+        row = self._from(start)
+        return row[len(start) :] if row.startswith(start) else None
+
+    def lists_below(self, folder: bytes) -> bool:
+        """Whether RECORD lists a file below a folder, which ends in a slash or is empty."""
+        start = self._written(folder)
+        return self._from(start).startswith(start)
+
+    def _written(self, path: bytes) -> bytes:
+        return (self._stem + path).replace(b",", _COMMA)
+
+    def _from(self, start: bytes) -> bytes:
+        """The first row in order that is not before ``start``; empty where there is none."""
         place = bisect_left(self._rows, start)
-        if place < len(self._rows) and self._rows[place].startswith(start):
-            return self._rows[place][len(start) :]
-        return None
+        return self._rows[place] if place < len(self._rows) else b""
 
     def rows(self) -> Iterator[tuple[bytes, bytes]]:
         """Every path with the rest of its row."""

@@ -37,10 +37,27 @@ print(*sorted(set(sys.modules) - before), file=sys.stderr)
 """
 
 
+FROM_NOTHING = """
+import sys
+sys.modules["typing_extensions"] = None  # where it is installed, msgspec loads it, and it loads inspect
+from sm120kit.cli.main import main
+main(sys.argv[1:])
+print(*sorted(sys.modules), file=sys.stderr)
+"""
+
+OF_OTHERS = frozenset({"inspect", "msgspec.inspect", "textwrap"})
+"""What click and msgspec would load for help and schemas."""
+
+
 def loaded(*arguments: str) -> set[str]:
     """Modules that a command loads beyond click and msgspec and what these load."""
+    return modules_of(COUNTED, *arguments)
+
+
+def modules_of(script: str, *arguments: str) -> set[str]:
+    """The modules that a script names on standard error, run with these arguments."""
     done = subprocess.run(
-        [sys.executable, "-c", COUNTED, *arguments],
+        [sys.executable, "-c", script, *arguments],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -69,6 +86,12 @@ def test_examining_a_target_as_json_loads_nothing_heavy(tmp_path: Path) -> None:
     target = ("--site-packages", str(tmp_path), "--no-system-toolkits")
     assert_light(loaded("doctor", "--json", *target))
     assert_light(loaded("snapshot", *target))
+
+
+def test_modules_for_help_are_loaded_by_help(saved: Saved) -> None:
+    assert not OF_OTHERS & modules_of(FROM_NOTHING, "doctor", "--json", "--snapshot", saved(named()))
+    assert "inspect" in modules_of(FROM_NOTHING, "doctor", "--help")
+    assert "msgspec.inspect" in modules_of(FROM_NOTHING, "schema")
 
 
 def test_only_the_text_loads_rich(saved: Saved) -> None:
