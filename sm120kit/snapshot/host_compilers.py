@@ -71,11 +71,11 @@ def _alternatives(context: Context, commands: list[str]) -> Iterator[HostCompile
     folders = {_real(context, folder): folder for folder in reversed(context.path_dirs)}
     for folder in reversed(folders.values()):
         for name in _names(context, folder):
-            match = _NAME.fullmatch(name) if name[:1] in "gc" else None
+            match = _NAME.fullmatch(name) if name.startswith(("gcc", "g++", "clang")) else None
             if match is None or not match[2] or name in seen or int(match[2].partition(".")[0]) < _OLDEST_SUFFIX:
                 continue
             path = f"{folder.rstrip('/')}/{name}"
-            if name.startswith(("gcc", "g++", "clang")) and context.files.is_executable(path):
+            if context.files.is_executable(path):
                 seen.add(name)
                 kind, version = _by_name(path, _real(context, path))
                 yield HostCompiler(name, Known(path, Source("file", path)), kind, version)
