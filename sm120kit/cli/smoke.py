@@ -14,10 +14,10 @@ from sm120kit.cli.check_options import checks_dir_option, suppressions_in, suppr
 from sm120kit.cli.doctor import report_crashes
 from sm120kit.cli.judging import judged, with_capacity
 from sm120kit.cli.launch_options import launch_options, with_launch
+from sm120kit.cli.options import option, subcommand, text_option
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.options import text_option
 from sm120kit.diagnosis.case import Case, Request
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check
@@ -49,12 +49,10 @@ appended to it.
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
-@click.command(epilog=EPILOG)
-@click.option(
-    "--level", type=click.Choice(["static", "prove"]), default="static", show_default=True, help="How far to go."
-)
+@subcommand(epilog=EPILOG)
+@option("--level", type=click.Choice(["static", "prove"]), default="static", show_default=True, help="How far to go.")
 @target_options(takes_snapshot=True)
-@click.option(
+@option(
     "--fail-on",
     type=click.Choice(["error", "warning", "unknown", "never"]),
     default="error",
@@ -63,7 +61,7 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 )
 @suppressions_option
 @checks_dir_option
-@click.option(
+@option(
     "--format",
     "form",
     type=click.Choice(["text", "json", "junit", "markdown"]),
@@ -98,7 +96,7 @@ def command(
             "--level prove runs the target's compiler, and a snapshot or an image has none that can be run",
             hint="Run it inside the image: docker run IMAGE sm120kit smoke --level prove …",
         )
-    target = target._replace(options=replace(target.options, data_dir=data_dir))
+    target = replace(target, options=replace(target.options, data_dir=data_dir))
 
     snapshot = target.read()
     request = with_launch(request, snapshot, model=model, sglang=sglang, arguments=sglang_arguments)

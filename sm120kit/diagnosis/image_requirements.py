@@ -5,8 +5,6 @@ A requirement is a list of alternatives, spaces between them; each is a list of 
 must all hold: ``cuda>=13.0 brand=tesla,driver>=570,driver<571``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """Ports that a server takes beside those it is given (checks/tables/sglang_ports.toml)."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from sm120kit.diagnosis.launch import LaunchLine
