@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sm120kit.cli.options import option, text_option
+from sm120kit.cli.options import option
+from sm120kit.cli.text_option import text_option
 
 if TYPE_CHECKING:
     from sm120kit.diagnosis.types import Suppression

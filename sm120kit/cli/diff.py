@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from sm120kit.cli.check_options import suppressions_in, suppressions_option
 from sm120kit.cli.doctor import report_crashes
-from sm120kit.cli.options import filled, option, subcommand, text_option
+from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import filled, text_option
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.compare import compare

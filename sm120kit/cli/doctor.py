@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from sm120kit.cli.check_options import checks_dir_option, complete_check, suppressions_in, suppressions_option
 from sm120kit.cli.judging import judged, with_capacity
 from sm120kit.cli.launch_options import launch_options, with_launch
-from sm120kit.cli.options import option, subcommand, text_option
+from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check

@@ -6,10 +6,11 @@ import os
 
 import click
 
-from sm120kit.cli.options import option, subcommand, text_option
+from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import write_result
 from sm120kit.cli.target_environment import data_dir_option, environment_of
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import text_option
 from sm120kit.environment import SHELLS, Shell, render
 from sm120kit.errors import GOOD
 

@@ -11,10 +11,11 @@ from datetime import datetime, timezone
 import click
 
 from sm120kit.cli.check_options import complete_check
-from sm120kit.cli.options import filled, option, subcommand, text_option
+from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import filled, text_option
 from sm120kit.cli.workbench import Workbench, host_compiler, open_workbench
 from sm120kit.diagnosis.case import Case, Use
 from sm120kit.diagnosis.report import doubts_about

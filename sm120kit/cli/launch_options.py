@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 
-from sm120kit.cli.options import text_option
+from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.case import Request
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.facts import Known

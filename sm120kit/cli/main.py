@@ -92,7 +92,7 @@ class Commands(Command, click.Group):
 @click.command(
     cls=Commands,
     epilog=EPILOG,
-    context_settings={"max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     params=[ending_flag("--version", help="Show the version and exit.", says=lambda _: f"{PROGRAM} {__version__}")],
     no_args_is_help=False,
     invoke_without_command=True,

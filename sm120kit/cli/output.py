@@ -5,25 +5,31 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from typing import NamedTuple
 
 from sm120kit.errors import Sm120kitError
+
+
+class Terminal(NamedTuple):
+    """How wide the place is that a person reads the result in, and whether it shows colours."""
+
+    width: int
+    colour: bool
+
 
 PIPED_WIDTH = 100
 
 
-def terminal(output: str = "") -> tuple[int, bool]:
-    """How many columns the place has that a person reads the result in, and whether it shows colours.
-
-    That is the terminal on standard output; plain and of fixed width when the result goes into a pipe or a file.
-    """
+def terminal(output: str = "") -> Terminal:
+    """The terminal on standard output; plain and of fixed width when the result goes into a pipe or a file."""
     if output or not sys.stdout.isatty():
-        return PIPED_WIDTH, False
+        return Terminal(PIPED_WIDTH, colour=False)
     try:
         width = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
         width = PIPED_WIDTH
     colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
-    return width or PIPED_WIDTH, colour
+    return Terminal(width or PIPED_WIDTH, colour)
 
 
 def encoding_of(output: str = "") -> str:

@@ -9,9 +9,10 @@ import click
 from msgspec.structs import replace
 
 from sm120kit.cli.launch_options import sglang_version
-from sm120kit.cli.options import option, subcommand, text_option
+from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import text_option
 from sm120kit.errors import FINDINGS, GOOD, Sm120kitError
 
 if TYPE_CHECKING:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sm120kit.cli.options import subcommand, text_option
+from sm120kit.cli.options import subcommand
 from sm120kit.cli.output import write_result
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import text_option
 from sm120kit.errors import GOOD
 
 EPILOG = """\b

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from sm120kit.cli.options import text_option
 from sm120kit.cli.target_options import Asked
+from sm120kit.cli.text_option import text_option
 from sm120kit.environment import Environment
 from sm120kit.environment.reading import read_healthy
 

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from sm120kit.cli.options import option, text_option
+from sm120kit.cli.options import option
+from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.case import Request
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.target import TargetOptions

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import click
 
 from sm120kit.cli.check_options import checks_dir_option
-from sm120kit.cli.options import option, subcommand, text_option
+from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
+from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.catalogue import Catalogue, read_catalogue
 from sm120kit.diagnosis.logs.types import OnTarget, Why
 from sm120kit.errors import FINDINGS, GOOD, TARGET_UNREADABLE, Sm120kitError
