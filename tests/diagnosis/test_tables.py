@@ -38,7 +38,6 @@ TABLES: dict[str, type[Row]] = {
     "sglang_versions": KnownVersion,
     "sglang_ports": PortRow,
     "sglang_renames": Rename,
-    "sglang_ports": PortRow,
     "sglang_minimums": Minimum,
     "moe_tuned": TunedMoe,
     "moe_blocks": MoeBlock,
