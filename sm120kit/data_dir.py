@@ -59,8 +59,12 @@ def target_key(place: str) -> str:
     ``place`` is the prefix of its environment, else its site-packages. (A venv's python is a link to the base
     interpreter, which many venvs share, so the executable's real path would not do.)
     """
+    return key_of(os.path.realpath(place))
+
+
+def key_of(real: str) -> str:
+    """The same for a path without links, also one that is not on this machine."""
     from hashlib import sha256
 
-    real = os.path.realpath(place)
     name = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in os.path.basename(real))
     return f"{name.strip('-.') or 'target'}-{sha256(os.fsencode(real)).hexdigest()[:12]}"

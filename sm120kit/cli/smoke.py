@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 from msgspec.structs import replace
@@ -23,10 +24,13 @@ from sm120kit.diagnosis.case import Case, Request
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check
 from sm120kit.diagnosis.types import FailOn, ProofReport
-from sm120kit.errors import Sm120kitError
+from sm120kit.errors import GOOD, Sm120kitError
 from sm120kit.smoke.types import Level, SmokeReport, Step
 from sm120kit.smoke.verdict import prove_step, smoke_exit_code, smoke_report, static_step
 from sm120kit.snapshot.types import Snapshot
+
+if TYPE_CHECKING:
+    from sm120kit.smoke.render import Kind
 
 EPILOG = """\b
 Examples:
@@ -34,6 +38,8 @@ Examples:
       an image as docker save wrote it, on a machine without a GPU
   sm120kit smoke --level prove --gpu rtx-pro-6000 --format junit -o smoke.xml
       inside the image: the doctor, and everything compiled and linked for real
+  sm120kit smoke --render github --gpu rtx-pro-6000 -o .github/workflows/smoke.yml
+      a job that does this; gitlab and dockerfile are there too
 
 \b
 Levels, each with those before it:
@@ -73,6 +79,14 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 @text_option("-o", "--output", metavar="FILE", help="Write the report to this file.")
 @launch_options
 @data_dir_option
+@click.option(
+    "--render",
+    "kind",
+    type=click.Choice(["github", "gitlab", "dockerfile"]),
+    default=None,
+    help="Examine nothing: write a CI job, or a Dockerfile stage that repairs an image.",
+)
+@text_option("--image", metavar="NAME", help="With --render: the image's name.")
 def command(
     *,
     level: Level,
@@ -86,10 +100,17 @@ def command(
     sglang: str,
     sglang_arguments: Sequence[str],
     data_dir: str,
+    kind: Kind | None,
+    image: str,
 ) -> int:
     """Say with one exit code whether an image or environment is fit for the hardware it is meant for."""
     start = time.monotonic()
     request = target.request()
+    if kind:
+        write_result(_ci_file(kind, level, target, image), output)
+        return GOOD
+    if image:
+        raise Sm120kitError("--image goes with --render", hint="Name the file to examine with --image-archive")
     lived_with = suppressions_in(suppressions)
     checks = read_catalogue(checks_dirs).checks
     if level == "prove" and (target.snapshot or target.options.of_image):
@@ -132,6 +153,12 @@ def _proofs(
     return tuple(
         prove(case, use, all_checks, bench.environment(case, use.toolkit.home), cache=cache) for use in case.toolkits
     )
+
+
+def _ci_file(kind: Kind, level: Level, target: Asked, image: str) -> str:
+    from sm120kit.smoke.render import render_ci
+
+    return render_ci(kind, level=level, image=image, gpu=target.gpu, driver=target.driver, python=target.options.python)
 
 
 def _tell(step: Step) -> None:

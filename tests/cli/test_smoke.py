@@ -109,3 +109,12 @@ def test_a_broken_toolkit_fails_and_its_repair_passes(sm120kit: Command, tmp_pat
     assert repaired.code == 0
     assert all(step["seconds"] > 0 for step in data["steps"])
     assert data["proofs"][0]["cuda_home"].startswith(str(tmp_path / "data"))
+
+
+@pytest.mark.parametrize("kind", ["github", "gitlab", "dockerfile"])
+def test_files_for_ci(kind: str, sm120kit: Command, tmp_path: Path) -> None:
+    answer = sm120kit("smoke", "--render", kind, "--gpu", "rtx-5090x2", "-o", str(tmp_path / "it"))
+    assert (answer.code, answer.out, answer.err) == (0, "", "")
+    assert "--gpu rtx-5090x2" in (tmp_path / "it").read_text()
+    assert sm120kit("smoke", "--render", kind, "--gpu", "voodoo").code == 2
+    assert sm120kit("smoke", "--image", "x").code == 2
