@@ -69,6 +69,19 @@ class Kit:
         assert answer.code == (1 if any(proof["outcome"] == "failed" for proof in proofs) else 0), answer.err
         return {proof["rung"]: proof for proof in sorted(proofs, key=lambda each: each["outcome"] == "failed")}
 
+    def smoke(self, *target: str) -> tuple[int, dict[str, str]]:
+        """``smoke --level prove``: its exit code, and what became of each step."""
+        hardware = ("--gpu", "rtx-5090")
+        answer = self.run("smoke", "--level", "prove", "--format", "json", *hardware, *(target or self.target))
+        return answer.code, {step["name"]: step["outcome"] for step in answer.data["steps"]}
+
+    def using(self, view: str) -> tuple[str, ...]:
+        """The same target as a server meets it that was started with the variables of the repair."""
+        path = str(self.data_dir.with_name("used.env"))
+        assert self.run("env", "--shell", "systemd", "-o", path, *self.target).code == 0
+        changed = {"--env-file": path, "--cuda-home": view}
+        return tuple(changed.get(before, word) for before, word in zip(("", *self.target), self.target, strict=False))
+
 
 def kit_for(made: Made, scratch: Path, *, named: bool = True, **variables: str) -> Kit:
     """The target of a tree, by ``--cuda-home`` where ``named``, else by CUDA_HOME of its environment."""

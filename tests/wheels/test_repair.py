@@ -51,7 +51,7 @@ def written(kit: Kit) -> tuple[Picture, Picture]:
 def test_named_cured_and_taken_back(name: str, beside: tuple[str, ...], tmp_path: Path) -> None:
     with make(BROKEN[name], *beside) as made:
         kit = kit_for(made, tmp_path, named=not beside)
-        assert any(proof["outcome"] == "failed" for proof in kit.prove().values())
+        assert kit.smoke() == (1, {"static": "failed", "prove": "failed"})
         plan = kit.fix("--json")
         assert plan.code == 1
         found = {each["check"] for each in plan.data["before"] if each["severity"] == "error"}
@@ -92,6 +92,8 @@ def cured(kit: Kit, made: Made) -> None:
         assert (Path(current) / "bin/nvcc").is_file()
         assert f"{current}\n" in in_a_shell(report["env_script"], "echo $CUDA_HOME; echo $LD_LIBRARY_PATH")
     assert all(proof["outcome"] != "failed" for proof in kit.prove().values())
+    used = kit.using(report["plan"]["current"]) if report["applied"] else kit.target
+    assert kit.smoke(*used) == (0, {"static": "passed", "prove": "passed"})
     again = kit.fix("--apply", "--json")
     assert (again.code, again.data["plan"]["steps"], again.data["applied"]) == (0, [], 0)
     assert picture(made.site_packages) == tree
