@@ -7,7 +7,6 @@ import socket
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import unquote
 
 from sm120kit.fleet.rehearsal.loop import Callback, Loop
 
@@ -19,11 +18,10 @@ _PIECE = 256 << 10
 class Request:
     """One request, read whole."""
 
-    __slots__ = ("body", "headers", "method", "path", "query")
+    __slots__ = ("body", "headers", "method", "path")
 
     def __init__(self, method: str, target: str, headers: dict[str, str], body: bytes) -> None:
-        path, _, query = target.partition("?")
-        self.method, self.path, self.query = method, unquote(path), query
+        self.method, self.path = method, target.partition("?")[0]
         self.headers, self.body = headers, body
 
     def json(self) -> Any:

@@ -89,7 +89,8 @@ class MainProcess:
         say(f"INFO:     Started server process [{pid}]")
         say("INFO:     Waiting for application startup.")
         say("INFO:     Application startup complete.")
-        signal.signal(signal.SIGTERM, lambda *_: self.loop.after(0, self._terminated))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.loop.after(0, self._terminated))
         listener = socket.socket(socket.AF_INET6 if ":" in self.address[0] else socket.AF_INET)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # neither is needed where a profile is read
+    from pathlib import Path
+
     from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
 
 _SPEED = 200.0

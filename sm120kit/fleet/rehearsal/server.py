@@ -25,6 +25,7 @@ _HIGHEST_PORT = 55_535
 def main(words: list[str]) -> int:
     """Run one; returns its exit code, if it does not end by a signal."""
     begun = _begun()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # until it serves: ended, without a traceback
     if words[:1] != ["--profile"] or len(words) < 2:
         plain("usage: python -m sm120kit.fleet.rehearsal.server --profile FILE [SGLang's arguments]\n")
         return _USAGE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sm120kit.cli.main import main
 from sm120kit.fleet.process.family import family
 from sm120kit.fleet.process.identity import identify
 from sm120kit.fleet.rehearsal.faults import KINDS
@@ -54,7 +56,7 @@ def test_slow(tmp_path: Path) -> None:
 
 
 @versions
-def test_crash_at_graphs(version: str, tmp_path: Path) -> None:
+def test_crash_at_graphs(version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with started(spec_of(tmp_path, version=version, faults=("crash-at-graphs",)), tmp_path) as server:
         assert server.process.wait(PATIENCE_S) == -signal.SIGKILL
         assert "Scheduler hit an exception: Traceback" in server.log
@@ -62,6 +64,14 @@ def test_crash_at_graphs(version: str, tmp_path: Path) -> None:
         option = "--cuda-graph-max-bs" if version == "0.5.12" else "--cuda-graph-max-bs-decode"
         assert f"2. set {option} to a smaller value (e.g., 16)" in server.log
         assert "Received sigquit from a child process. It usually means the child failed." in server.log
+        assert _named(server.log_path, capsys) == "memory.graph-capture-no-room"
+
+
+def _named(log: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The cause that ``sm120kit why`` finds."""
+    main(["why", str(log), "--json"])
+    causes: list[dict[str, str]] = json.loads(capsys.readouterr().out)["causes"]
+    return causes[0]["check"]
 
 
 def test_wrong_text(tmp_path: Path) -> None:
@@ -158,10 +168,11 @@ def test_dies_later(version: str, tmp_path: Path) -> None:
         assert "crashed with exit code -9" in server.log
 
 
-def test_exits_at_start(tmp_path: Path) -> None:
+def test_exits_at_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with started(spec_of(tmp_path, faults=("exits-at-start",)), tmp_path) as server:
         assert server.process.wait(PATIENCE_S) == 1
         assert "Load weight" not in server.log
+        assert _named(server.log_path, capsys) == "wheels.kernel-package-wrong-cuda"
 
 
 def test_a_fault_that_happens_once_is_gone_after_a_restart_and_back_in_the_next_launch(tmp_path: Path) -> None:
