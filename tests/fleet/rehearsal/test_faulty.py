@@ -114,6 +114,7 @@ def test_stolen_port(version: str, tmp_path: Path) -> None:
             assert root is not None
             wait_for(lambda: bool(_listeners(server.port)), "a stranger")
             (stranger,) = _marked(tmp_path) - {process.pid for process in family(root)}
+            assert os.getsid(stranger) != os.getsid(server.process.pid)
             assert server.ask("GET", "/model_info")[0] == 200
             assert server.process.wait(PATIENCE_S) == (3 if version == "0.5.12" else -signal.SIGKILL)
             assert "address already in use" in server.log
