@@ -41,6 +41,8 @@ TINY_QWEN3 = {
     "eos_token_id": 256,
 }
 
+_CHAT_TEMPLATE = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}assistant: "
+
 _TOKENIZER = """
 import sys
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -65,7 +67,9 @@ def tiny_model(folder: Path, version: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(TINY_QWEN3))
     (folder / "tokenizer_config.json").write_text(
-        json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|end|>"})
+        json.dumps(
+            {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|end|>", "chat_template": _CHAT_TEMPLATE}
+        )
     )
     command = [str(interpreter(version)), "-c", _TOKENIZER, str(folder / "tokenizer.json")]
     subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
@@ -76,7 +80,7 @@ _LAST_PORT = 55_000
 """SGLang 0.5.12 takes its own port plus 10,000 for gRPC, and ends where that is no port any more."""
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """A port of the loopback interface that nobody listens on now."""
     while True:
         with socket.socket() as probe:
@@ -86,16 +90,14 @@ def _free_port() -> int:
             return port
 
 
-@contextmanager
-def serving(version: str, model: Path, home: Path, arguments: Sequence[str]) -> Iterator[Running]:
-    """A server with these arguments, once it answers; gone afterwards with all that it started."""
-    port = _free_port()
-    log = home / f"server-{port}.log"
-    fixed = ("--device", "cpu", "--load-format", "dummy", "--attention-backend", "torch_native", "--sampling-backend",
-             "pytorch", "--grammar-backend", "none", "--disable-cuda-graph", "--disable-overlap-schedule",
-             "--skip-server-warmup", "--host", "127.0.0.1", "--port", str(port))  # fmt: skip
-    command = [str(interpreter(version)), "-m", "sglang.launch_server", "--model-path", str(model), *fixed, *arguments]
-    environment = {
+ON_THE_CPU = ("--device", "cpu", "--load-format", "dummy", "--attention-backend", "torch_native", "--sampling-backend",
+              "pytorch", "--grammar-backend", "none", "--disable-cuda-graph", "--disable-overlap-schedule")  # fmt: skip
+"""What makes SGLang serve without a GPU, with weights that it makes up."""
+
+
+def cpu_environment(home: Path) -> dict[str, str]:
+    """All variables of a server on the CPU, which reaches for nothing outside this machine."""
+    return {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "SGLANG_USE_CPU_ENGINE": "1",
@@ -104,6 +106,16 @@ def serving(version: str, model: Path, home: Path, arguments: Sequence[str]) -> 
         "TOKENIZERS_PARALLELISM": "false",
         "OMP_NUM_THREADS": "1",
     }
+
+
+@contextmanager
+def serving(version: str, model: Path, home: Path, arguments: Sequence[str]) -> Iterator[Running]:
+    """A server with these arguments, once it answers; gone afterwards with all that it started."""
+    port = free_port()
+    log = home / f"server-{port}.log"
+    fixed = (*ON_THE_CPU, "--skip-server-warmup", "--host", "127.0.0.1", "--port", str(port))
+    command = [str(interpreter(version)), "-m", "sglang.launch_server", "--model-path", str(model), *fixed, *arguments]
+    environment = cpu_environment(home)
     with log.open("wb") as file:
         process = subprocess.Popen(
             command,
