@@ -17,7 +17,7 @@ from sm120kit.fleet.process.child import Child, watch
 from sm120kit.fleet.restarting import after_death
 from sm120kit.fleet.secrets import Redactor
 from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
-from sm120kit.fleet.types import Death, State
+from sm120kit.fleet.types import Cause, Death, ProcessId, State
 
 _LOOK_S = 0.05
 _GRACE_S = 10.0
@@ -35,6 +35,10 @@ class Command(NamedTuple):
     """Where it is started."""
     clean_up: Callable[[], None]
     """Removes what was laid down for it alone; called when it has ended."""
+
+
+class PortTaken(Exception):  # noqa: N818 - reads as what it is
+    """Somebody else listens on the port of a server that loads; the message says who."""
 
 
 class Engine(Protocol):
@@ -55,8 +59,12 @@ class Engine(Protocol):
     def workers(self, child: Child) -> tuple[int, ...]:
         """Processes without which it is no server any more."""
 
-    async def answers(self, replica: ReplicaSpec) -> bool:
-        """Whether it says that it is ready; takes as long as that takes."""
+    async def answers(self, replica: ReplicaSpec, root: ProcessId) -> bool:
+        """Whether it says that it is ready; takes as long as that takes.
+
+        Raises:
+            PortTaken: a stranger answers there.
+        """
 
     def asker(self, replica: ReplicaSpec) -> Ask:
         """How its scheduler is asked for a sign of life."""
@@ -98,6 +106,8 @@ class Life:
         self._starts = 0
         self._answered_once = False
         self._killed_because = ""
+        self._seen_cause: Cause | None = None
+        """Why it ended, where we know that better than its log."""
         self.stopping = asyncio.Event()
         self.restart_asked = asyncio.Event()
         self.settled = asyncio.Event()
@@ -125,7 +135,7 @@ class Life:
 
     async def _one_start(self) -> None:
         """Start it, and return when it has ended."""
-        self._killed_because = ""
+        self._killed_because, self._seen_cause = "", None
         self._start()
         child = self.child
         assert child is not None
@@ -139,6 +149,9 @@ class Life:
                 await self._serve(child)
             elif not child.ended.is_set() and not self._asked_to_end:
                 self._killed_because = f"did not answer within {self.spec.limits.start:g} s and was ended"
+        except PortTaken as taken:
+            self._killed_because = "its port was taken while it loaded, and it was ended"
+            self._seen_cause = Cause("server.port-in-use", str(taken))
         finally:
             self._verifier.withdraw(self.index)
             await self._end()
@@ -183,13 +196,15 @@ class Life:
     async def _until_ready(self) -> None:
         """Its log says so, or it answers where no such line comes. Neither proves that it is this server: that is the
         verification's."""
-        asked = asyncio.ensure_future(self._engine.answers(self.replica))
+        assert self.child is not None
+        root = self.child.process
+        asked = asyncio.ensure_future(self._engine.answers(self.replica, root))
         try:
             while not self._ready:
                 if asked.done():
-                    if not asked.cancelled() and not asked.exception() and asked.result():
+                    if asked.result():
                         return
-                    asked = asyncio.ensure_future(self._engine.answers(self.replica))
+                    asked = asyncio.ensure_future(self._engine.answers(self.replica, root))
                 await asyncio.sleep(_LOOK_S)
         finally:
             asked.cancel()
@@ -289,7 +304,7 @@ class Life:
         exit_words = self._killed_because or (self.child.exit_words if self.child else "")
         log = self._pipe.path if self._pipe else ""
         self._state("waiting", pid=None, process=None, phase=f"ended ({exit_words})")
-        causes = await asyncio.to_thread(causes_in, log)
+        causes = (self._seen_cause,) if self._seen_cause else await asyncio.to_thread(causes_in, log)
         deaths = (*self.board.replica(self.index).deaths, Death(time.time(), exit_words, log, causes))[-_DEATHS_KEPT:]
         cause = causes[0].message if causes and causes[0].check else "its log shows no cause that is known"
         self.board.change(self.index, deaths=deaths)

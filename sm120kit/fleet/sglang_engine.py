@@ -14,14 +14,17 @@ from sm120kit.engines.sglang.processes import WORKERS
 from sm120kit.fleet.asking import Asking
 from sm120kit.fleet.command import command_of
 from sm120kit.fleet.gpus import GpuReader, NvmlReader
-from sm120kit.fleet.life import Command
+from sm120kit.fleet.life import Command, PortTaken
 from sm120kit.fleet.process.child import Child
+from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.marks import KEEP_ENVIRONMENT
 from sm120kit.fleet.rehearsal.gpus import SimulatedGpus
 from sm120kit.fleet.rehearsal.profile import profile_of
 from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
 from sm120kit.fleet.state import FleetFolder
+from sm120kit.fleet.types import ProcessId
 from sm120kit.fleet.urls import address_of
+from sm120kit.fleet.verification.port_owner import judge_port_owner, listening
 
 _HEALTH_LIMIT_S = 25.0
 """SGLang itself gives up after 20."""
@@ -66,10 +69,15 @@ class SglangEngine:
             each.pid for each in child.family() if each.pid != child.pid and _name(each.pid).startswith(WORKERS)
         )
 
-    async def answers(self, replica: ReplicaSpec) -> bool:
+    async def answers(self, replica: ReplicaSpec, root: ProcessId) -> bool:
         """Whether /health says so. While it loads nobody listens, which is known at once."""
         await asyncio.sleep(_REFUSED_PAUSE_S)
-        reply = await self._asking.get(self._url(replica), "/health", limit_s=_HEALTH_LIMIT_S)
+        url = self._url(replica)
+        reply = await self._asking.get(url, "/health", limit_s=_HEALTH_LIMIT_S)
+        if reply.status is not None or reply.timed_out:
+            owner = judge_port_owner(url, root, listening((replica.port,)), replica.port)
+            if owner.passed is False and alive(root):
+                raise PortTaken(owner.evidence)
         return reply.status == 200
 
     def asker(self, replica: ReplicaSpec) -> Callable[[float], Awaitable[bool]]:

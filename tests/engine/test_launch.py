@@ -199,10 +199,9 @@ def test_a_port_taken_before_is_refused_at_once_and_one_taken_meanwhile_never_co
             code, _, err = fleet.finished()
             assert code == 1, err
             assert "verified" not in states
-            # Which is seen first: that the port is another's, or that SGLang could not have it and ended.
-            owner = [each for each in state.replicas[0].verdicts if each.name == "port-owner"]
-            causes = [cause.check for death in state.replicas[0].deaths for cause in death.causes]
-            assert (owner and owner[0].passed is False) or "server.port-in-use" in causes, story(state)
+            cause = state.replicas[0].deaths[0].causes[0]
+            assert cause.check == "server.port-in-use", story(state)
+            assert f"is held by process {os.getpid()}" in cause.message
 
             begun = time.monotonic()
             home = tmp_path / "second"

@@ -21,7 +21,7 @@ from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.secrets import Redactor
 from sm120kit.fleet.spec import FleetSpec, Limits, ReplicaSpec, RestartPolicy
 from sm120kit.fleet.state import folder_of, load_fleet, make_folder
-from sm120kit.fleet.types import SCHEMA, Fleet, Replica
+from sm120kit.fleet.types import SCHEMA, Fleet, ProcessId, Replica
 
 SERVES = "import time\nprint('ready', flush=True)\nwhile True: print('progress', flush=True); time.sleep(0.05)"
 SERVES_WITH_A_WORKER = (
@@ -66,7 +66,7 @@ class Programs:
     def workers(self, _child: Child) -> tuple[int, ...]:
         return (self.worker,) if self.worker else ()
 
-    async def answers(self, _replica: ReplicaSpec) -> bool:
+    async def answers(self, _replica: ReplicaSpec, _root: ProcessId) -> bool:
         await asyncio.sleep(60)
         return False
 
