@@ -12,6 +12,7 @@ from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.mark_text import read_mark
 from sm120kit.fleet.process.marks import all_marks, sweep
+from sm120kit.fleet.runtime import remove_runtime
 from sm120kit.fleet.state import FleetFolder, folder_of, hold, load_fleet, names, write_fleet
 from sm120kit.fleet.types import Event, Fleet, Replica
 
@@ -28,6 +29,7 @@ def put_right(folder: FleetFolder) -> Fleet | None:
         return load_fleet(folder)
     try:
         sweep(fleet.id)
+        remove_runtime(fleet.runtime)
         fleet = _as_ended(load_fleet(folder) or fleet)
         write_fleet(folder, fleet)
     finally:

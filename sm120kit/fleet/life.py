@@ -33,6 +33,8 @@ class Command(NamedTuple):
     environment: dict[str, str]
     folder: str
     """Where it is started."""
+    once_it_answers: Callable[[], None]
+    """Removes what it needs only while it starts."""
     clean_up: Callable[[], None]
     """Removes what was laid down for it alone; called when it has ended."""
 
@@ -142,6 +144,8 @@ class Life:
         try:
             if await self._first_of(self._until_ready(), self.spec.limits.start):
                 self._answered_once = True
+                assert self._command is not None
+                self._command.once_it_answers()
                 started = self.board.replica(self.index).started or time.time()
                 self.board.change(self.index, ready_s=time.time() - started, phase="")
                 self.board.say(f"answers after {time.time() - started:.0f} s", self.index)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
-import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.marks import KEEP_ENVIRONMENT
 from sm120kit.fleet.rehearsal.gpus import SimulatedGpus
 from sm120kit.fleet.rehearsal.profile import profile_of
+from sm120kit.fleet.runtime import make_part, remove
 from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
 from sm120kit.fleet.state import FleetFolder
 from sm120kit.fleet.types import ProcessId
@@ -37,19 +36,28 @@ _ROUND_TRIP = "/server_info"
 class SglangEngine:
     """One for a fleet."""
 
-    def __init__(self, spec: FleetSpec, folder: FleetFolder, mark: str, asking: Asking) -> None:
-        self._spec, self._folder, self._mark, self._asking = spec, folder, mark, asking
+    def __init__(self, spec: FleetSpec, folder: FleetFolder, mark: str, runtime: str, asking: Asking) -> None:
+        self._spec, self._folder, self._mark, self._runtime, self._asking = spec, folder, mark, runtime, asking
+        self._starts = 0
 
     def command(self, replica: ReplicaSpec) -> Command:
         """How this replica is started, with a folder of its own for the sockets and files that it makes."""
-        own = tempfile.mkdtemp(prefix="sm120kit-")
+        self._starts += 1
+        own = make_part(self._runtime, f"{replica.index}-{self._starts}")
         if self._spec.rehearsal:
             profile_of(self._spec, replica, Path(self._folder.rehearsal), Path(own, "profile.json"))
         made = command_of(self._spec, replica, folder=own, base_environment=os.environ, mark=self._mark)
-        if made.secret_file:
-            _write_private(made.secret_file.path, made.secret_file.text)
+        secret = made.secret_file
+        if secret:
+            _write_private(secret.path, secret.text)
         environment = {**made.environment, **KEEP_ENVIRONMENT}
-        return Command(made.argv, environment, own, lambda: shutil.rmtree(own, ignore_errors=True))
+        return Command(
+            made.argv,
+            environment,
+            own,
+            once_it_answers=lambda: Path(secret.path).unlink(missing_ok=True) if secret else None,
+            clean_up=lambda: remove(own),
+        )
 
     def phase(self, line: str) -> str:
         """What it is at, by a line of its log."""

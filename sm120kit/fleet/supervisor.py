@@ -35,6 +35,7 @@ from sm120kit.fleet.process.identity import identify
 from sm120kit.fleet.process.mark_text import write_mark
 from sm120kit.fleet.process.marks import sweep
 from sm120kit.fleet.process.sweeper import Sweeper
+from sm120kit.fleet.runtime import make_runtime, remove
 from sm120kit.fleet.secrets import Redactor, secret_values
 from sm120kit.fleet.sglang_engine import SglangEngine, gpu_reader_of
 from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
@@ -59,9 +60,10 @@ class Supervisor:
 
     def __init__(self, spec: FleetSpec, folder: FleetFolder, mark: str, asking: Asking) -> None:
         self._spec, self._folder, self._mark = spec, folder, mark
-        self._board = Board(folder, _first_state(spec, mark))
+        self._runtime = make_runtime()
+        self._board = Board(folder, _first_state(spec, mark, self._runtime))
         self._reader: GpuReader | None = gpu_reader_of(spec, folder)
-        engine: Engine = SglangEngine(spec, folder, mark, asking)
+        engine: Engine = SglangEngine(spec, folder, mark, self._runtime, asking)
         judge = Judge(spec, self._board, self._reader)
         self._gather = Gather([each.index for each in spec.replicas], judge.verify)
         arguments = secrets_in(spec.arguments, spec.sglang)
@@ -152,6 +154,7 @@ class Supervisor:
             life.stopping.set()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         left = await asyncio.to_thread(sweep, self._mark)
+        remove(self._runtime)
         for process in left:
             self._board.say(
                 f"process {process.pid} could not be ended: look at it with ps -o pid,stat,wchan,args {process.pid}"
@@ -210,7 +213,7 @@ class Supervisor:
             self._stop.set()
 
 
-def _first_state(spec: FleetSpec, mark: str) -> Fleet:
+def _first_state(spec: FleetSpec, mark: str, runtime: str) -> Fleet:
     now = time.time()
     return Fleet(
         SCHEMA,
@@ -227,6 +230,7 @@ def _first_state(spec: FleetSpec, mark: str) -> Fleet:
         sglang=spec.sglang,
         host=spec.host,
         supervisor=identify(os.getpid()),
+        runtime=runtime,
         started=now,
         updated=now,
         drain_s=spec.limits.drain,

@@ -145,6 +145,8 @@ class Fleet(Struct, frozen=True):
     sglang: str = ""
     host: str = "127.0.0.1"
     supervisor: ProcessId | None = None
+    runtime: str = ""
+    """Folder of what its processes make for themselves; removed at the end."""
     ended: bool = False
     """The supervisor has stopped all of it and is gone."""
     detached: bool = False

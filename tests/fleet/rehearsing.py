@@ -125,6 +125,8 @@ class Rehearsed:
         assert {each.state for each in fleet.replicas} <= {"stopped", "failed"}
         assert {each.pid for each in fleet.replicas} == {None}
         assert marked(fleet.id) == ()
+        assert fleet.runtime
+        assert not Path(fleet.runtime).exists()
         assert fleet.supervisor is not None
         assert not alive(fleet.supervisor)
         for each in self.spec.replicas:

@@ -47,7 +47,7 @@ class Programs:
     def command(self, _replica: ReplicaSpec) -> Command:
         program = self._programs[min(self._starts, len(self._programs) - 1)]
         self._starts += 1
-        return Command((sys.executable, "-c", program), {"PATH": os.environ["PATH"]}, "/", self._clean)
+        return Command((sys.executable, "-c", program), {"PATH": os.environ["PATH"]}, "/", lambda: None, self._clean)
 
     def _clean(self) -> None:
         self.cleaned += 1
