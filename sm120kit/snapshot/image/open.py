@@ -25,6 +25,9 @@ MOST_INFLATION = 20
 """How many times the archive's own size they may be beyond that; layers of programs are three times theirs."""
 
 
+_LONGEST_REASON = 300
+
+
 class Image(msgspec.Struct, frozen=True):
     """An image that can be read."""
 
@@ -73,6 +76,8 @@ def open_image(path: str) -> Image:
 
 
 def _unreadable(path: str, reason: str, hint: str) -> Sm120kitError:
+    if len(reason) > _LONGEST_REASON:  # it may hold a name of four thousand characters
+        reason = f"{reason[:_LONGEST_REASON]} …"
     return Sm120kitError(f"the image archive {path} cannot be read: {reason}", hint=hint, exit_code=TARGET_UNREADABLE)
 
 

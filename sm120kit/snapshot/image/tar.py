@@ -185,7 +185,7 @@ def _entry(archive: Reader, info: tarfile.TarInfo, extended: dict[str, str]) -> 
     if "\0" in name or "\0" in link:
         raise ImageError("it holds a name with a NUL in it")
     size = _number(extended.get("GNU.sparse.realsize") or extended.get("GNU.sparse.size"), stored)
-    mode = kind and kind | stat.S_IMODE(info.mode)
+    mode = kind and kind | info.mode & 0o7777
     return Entry(name, mode, size, _time(extended.get("mtime"), info.mtime), link, -1 if sparse else offset)
 
 
