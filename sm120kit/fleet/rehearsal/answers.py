@@ -111,7 +111,7 @@ class Answers:
             "rehearsal": True,
         }
         if not self.new:
-            memory["graph"] = graphs
+            memory["graph"] = graphs or 0  # a whole number where nothing was captured
             return found | {
                 "decode_attention_backend": self.settings.get("attention_backend") or "flashinfer",
                 "prefill_attention_backend": self.settings.get("attention_backend") or "flashinfer",
@@ -161,7 +161,7 @@ class Answers:
             "memory": {
                 "weight_gb": round(self.profile.weights / _GIB, 2),
                 "kv_cache_gb": round(self.profile.pool / _GIB, 2),
-                "graph_gb": round(self.profile.graphs / _GIB, 2),
+                "graph_gb": round(self.profile.graphs / _GIB, 2) or (0.0 if self.new else 0),
                 "token_capacity": tokens,
             },
             "disaggregation": {

@@ -126,6 +126,7 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
     roofline = expected.roofline_tokens_per_second if expected else None
     total = min((gpu.memory_total for gpu in replica.gpus), default=16 << 30)
     footprint = (expected and expected.footprint) or (int(total * 0.85) if replica.gpus else 1 << 30)
+    graphs = footprint // 20 if replica.gpus else 0
     return Profile(
         replica=replica.index,
         version=spec.sglang,
@@ -139,8 +140,8 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
         granted=max(1, granted),
         tokens=expected.tokens if expected else 65_536,
         weights=footprint // 3,
-        pool=footprint - footprint // 3 - footprint // 20,
-        graphs=footprint // 20,
+        pool=footprint - footprint // 3 - graphs,
+        graphs=graphs,
         memory_total=total,
         tokens_per_second=roofline * _ROOFLINE_SHARE / max(1, granted) if roofline else _SPEED,
         thinking=spec.thinking == "on" or (spec.thinking == "auto" and bool(spec.reasoning_parser)),
