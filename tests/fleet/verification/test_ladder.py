@@ -17,7 +17,7 @@ from sm120kit.fleet.gpus import GpuMemory
 from sm120kit.fleet.process.identity import identify
 from sm120kit.fleet.spec import Expectation, Gpu, Limits
 from sm120kit.fleet.types import ProcessId, Verdict
-from sm120kit.fleet.verification import climb, ladder, load
+from sm120kit.fleet.verification import climb, ladder, load, stress
 from sm120kit.fleet.verification.ladder import Outcome, Subject, verify
 from tests.fleet.verification.stand_in import Handler, Server, answer, message, running
 
@@ -256,8 +256,18 @@ def test_requests_of_others_do_not_fail_the_load() -> None:
     assert "5 requests of other clients" in verdict(outcome, 0, "load").evidence
 
 
-def test_a_slow_one_is_measured_twice_before_it_is_said() -> None:
-    outcome = verified(*(Server() for _ in range(3)), Server(token_s=0.02))
+@pytest.fixture(autouse=True)
+def _measured_in_half_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stress, "MEASURED_S", 0.5)
+
+
+def test_a_slow_one_is_measured_twice_and_longer_before_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stress, "MEASURED_S", 3600)
+    monkeypatch.setattr(stress, "MOST_LONGER", 1.5)
+    fast = Server()
+    outcome = verified(fast, Server(), Server(), Server(token_s=0.02))
+    lengths = [body["sampling_params"]["max_new_tokens"] for path, body in fast.asked if path == "/generate"]
+    assert sorted(set(lengths)) == [64, 96]
     assert [each.verified for each in outcome.replicas] == [True, True, True, False]
     assert verdict(outcome, 3, "throughput").evidence.startswith("slow, measured twice: ")
 
