@@ -63,10 +63,16 @@ def footprint(plan: Plan) -> int:
 
 
 def forecasts(
-    model_folder: str, line: LaunchLine, groups: Sequence[Sequence[Gpu]], found: Sequence[Gpu], files: Files
+    model_folder: str,
+    line: LaunchLine,
+    groups: Sequence[Sequence[Gpu]],
+    found: Sequence[Gpu],
+    files: Files,
+    *,
+    weights: int | None = None,
 ) -> tuple[Forecast, ...]:
     """One for each group of GPUs, in their order. ``found``: all GPUs of the machine, of which SGLang looks at the
-    smallest for every server, whatever that server sees.
+    smallest for every server, whatever that server sees. ``weights``: bytes of a model that has no checkpoint.
     """
     mixed = len({gpu.memory_total for gpu in found}) > 1
     made: dict[tuple[str, int, int], Forecast] = {}
@@ -75,22 +81,24 @@ def forecasts(
         least = min(group, key=lambda gpu: (gpu.memory_total, gpu.memory_total - gpu.memory_used))
         key = (least.name, least.memory_total, least.memory_used)
         if key not in made:
-            made[key] = _forecast(model_folder, line, least, len(group), files, mixed=mixed)
+            made[key] = _forecast(Named(model_folder, line, _machine(least, len(group)), weights), files, mixed=mixed)
         result.append(made[key])
     return tuple(result)
 
 
-def _forecast(model_folder: str, line: LaunchLine, gpu: Gpu, number: int, files: Files, *, mixed: bool) -> Forecast:
+def _machine(gpu: Gpu, number: int) -> Machine:
     row = model_by_product(gpu.name.removesuffix(SIMULATED))
     free = max(gpu.memory_total - gpu.memory_used - TAKEN_BY_CONTEXT, 0)
-    card = Card(row.name if row else gpu.name, number, gpu.memory_total, free)
     assumption = f"of what NVML calls free, the server's context takes {TAKEN_BY_CONTEXT / (1 << 30):.1f} GiB"
+    return Machine((Card(row.name if row else gpu.name, number, gpu.memory_total, free),), (assumption,))
+
+
+def _forecast(named: Named, files: Files, *, mixed: bool) -> Forecast:
     try:
-        order = make_order(Named(model_folder, line, Machine((card,), (assumption,))), files)
-        plan = make_plan(order, points=1)
+        plan = make_plan(make_order(named, files), points=1)
     except Sm120kitError as error:
         return Forecast(None, error.message)
-    return Forecast(plan, arguments=defaults_of_card(plan, line) if mixed else ())
+    return Forecast(plan, arguments=defaults_of_card(plan, named.line) if mixed else ())
 
 
 def defaults_of_card(plan: Plan, line: LaunchLine) -> tuple[str, ...]:

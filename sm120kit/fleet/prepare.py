@@ -19,6 +19,7 @@ from sm120kit.fleet.model_place import ModelPlace, place_model
 from sm120kit.fleet.open_files import open_files
 from sm120kit.fleet.order import Order
 from sm120kit.fleet.process.hide_arguments import hide_arguments
+from sm120kit.fleet.rehearsal import built_in
 from sm120kit.fleet.settle_arguments import Settled, settle_arguments, settled
 from sm120kit.fleet.spec import FleetSpec, Gpu
 from sm120kit.fleet.target_read import TargetRead
@@ -55,15 +56,24 @@ def prepare(order: Order, environment: Mapping[str, str] | None = None) -> Prepa
     order = replace(order, arguments=(*order.arguments, *api_key_words(order, caller)))
     read = _read(order, caller)
     settled_arguments = settle_arguments(order, read.version, read.version_source)
+    invented = order.rehearse and settled_arguments.model == built_in.NAME
+    if invented and "max_running_requests" not in settled_arguments.line.given:
+        order = replace(order, arguments=(*order.arguments, "--max-running-requests", str(built_in.REQUESTS)))
+        settled_arguments = settle_arguments(order, read.version, read.version_source)
     variables = {**caller, **read.environment}
     line = settled_arguments.line
     gpus = () if settled_arguments.on_cpu else choose_gpus(order.gpus, read.gpus)
     refuse_split(read.snapshot, gpus)
     groups = replica_groups(order, settled_arguments, gpus)
     with open_files() as files:
-        place = place_model(settled_arguments.model, variables, line.text("revision"), files)
+        place = (
+            ModelPlace(built_in.NAME, "folder", built_in.FOLDER)
+            if invented
+            else place_model(settled_arguments.model, variables, line.text("revision"), files)
+        )
         folder = place.folder if place.kind != "file" else ""
-        plans = forecasts(folder, line, groups, read.gpus, files) if gpus and folder else ()
+        weights = built_in.WEIGHTS if invented else None
+        plans = forecasts(folder, line, groups, read.gpus, files, weights=weights) if gpus and folder else ()
         facts = read_model(files, folder) if folder else None
         config = _config_text(place, files)
     staged = _staged(order, place, settled_arguments)

@@ -7,10 +7,8 @@ from sm120kit.engines.sglang import read_launch_line
 from sm120kit.engines.sglang.arguments import without
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.order import Order
+from sm120kit.fleet.rehearsal import built_in
 from sm120kit.fleet.types import Struct
-
-REHEARSED_MODEL = "stand-in"
-"""The model of a rehearsal that names none."""
 
 _REFUSED = {
     "port": "Give --base-port PORT to launch itself: each server gets a port of its own from there on",
@@ -57,7 +55,7 @@ def settle_arguments(order: Order, version: str, source: str) -> Settled:
             raise Sm120kitError(
                 f"{typed.words(setting)}: a fleet's servers do not span machines", hint="Launch a fleet on each machine"
             )
-    model = _merged("the model", order.model, typed.model_path) or (REHEARSED_MODEL if order.rehearse else "")
+    model = _merged("the model", order.model, typed.model_path) or (built_in.NAME if order.rehearse else "")
     if not model:
         raise Sm120kitError("no model was named", hint="Name its folder, as in: sm120kit launch /models/qwen")
     served = _merged("--served-model-name", order.served_model_name, typed.text("served_model_name"))

@@ -17,6 +17,7 @@ from sm120kit.fleet.open_files import open_files
 from sm120kit.fleet.preflight.findings import stops, warns
 from sm120kit.fleet.preflight.types import Answer
 from sm120kit.fleet.prepare import Prepared
+from sm120kit.fleet.rehearsal import built_in
 from sm120kit.snapshot.facts import Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.model_dir import read_model
@@ -33,7 +34,7 @@ _AGAIN = Manual("Download the model again: what is whole already is kept", ("hf 
 def ask_model(prepared: Prepared, environment: Mapping[str, str]) -> Answer:
     """Its folder with configuration, weights and tokenizer; or why there is none to look at."""
     place, line = prepared.place, prepared.case.request.launch
-    if prepared.spec.rehearsal and not place.folder:
+    if prepared.spec.rehearsal and (not place.folder or place.folder == built_in.FOLDER):
         return Answer("model", "a rehearsal needs no model")
     assert line is not None
     variables = {**environment, **prepared.spec.environment}

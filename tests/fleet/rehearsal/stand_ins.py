@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from sm120kit.fleet.process.family import children
+from sm120kit.fleet.rehearsal.built_in import FOLDER as MODEL
 from sm120kit.fleet.rehearsal.gpus import simulated_gpus
-from sm120kit.fleet.rehearsal.model import write_model
 from sm120kit.fleet.rehearsal.profile import make_profile, profile_of, write_profile
 from sm120kit.fleet.spec import Expectation, FleetSpec, Rehearsal, ReplicaSpec
 
@@ -109,7 +109,6 @@ class StandIn:
 
 
 def spec_of(
-    folder: Path,
     *,
     version: str = "0.5.23",
     faults: Sequence[str] = (),
@@ -127,7 +126,7 @@ def spec_of(
     )
     return FleetSpec(
         name="rehearsed",
-        model=str(write_model(folder)),
+        model=MODEL,
         replicas=made,
         sglang=version,
         python=sys.executable,

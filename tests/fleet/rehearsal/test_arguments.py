@@ -12,12 +12,12 @@ from tests.fleet.rehearsal.stand_ins import PATIENCE_S, VERSIONS, spec_of, start
 
 
 def _profile(folder: Path, *arguments: str, version: str = "0.5.23") -> Profile:
-    spec = spec_of(folder, version=version, arguments=arguments)
+    spec = spec_of(version=version, arguments=arguments)
     return make_profile(spec, spec.replicas[0], folder)
 
 
 def test_a_profile_is_private_and_read_as_it_was_written(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, arguments=("--max-running-requests", "4"))
+    spec = spec_of(arguments=("--max-running-requests", "4"))
     path = profile_of(spec, spec.replicas[0], tmp_path)
     assert path.stat().st_mode & 0o777 == 0o600
     written = make_profile(spec, spec.replicas[0], tmp_path)
@@ -61,7 +61,7 @@ def test_what_sglang_would_refuse_is_refused(words: list[str], tmp_path: Path) -
 def test_secrets_come_by_file_and_are_told_nowhere(tmp_path: Path) -> None:
     config = tmp_path / "arguments.yaml"
     config.write_text('# private\napi-key: "top \\"secret"\nadmin_api_key: other\nenable-metrics: true\n')
-    spec = spec_of(tmp_path, arguments=("--max-running-requests", "4", "--api-key", "typed"))
+    spec = spec_of(arguments=("--max-running-requests", "4", "--api-key", "typed"))
     path = profile_of(spec, spec.replicas[0], tmp_path)
     assert "typed" not in path.read_text()
     given = read_arguments(read_profile(str(path)), ["--port", "1", "--config", str(config)])
@@ -75,7 +75,7 @@ def test_secrets_come_by_file_and_are_told_nowhere(tmp_path: Path) -> None:
 def test_a_key_opens_what_it_guards(tmp_path: Path) -> None:
     config = tmp_path / "arguments.yaml"
     config.write_text('api-key: "topsecret"\n')
-    with started(spec_of(tmp_path), tmp_path, "--config", str(config)) as server:
+    with started(spec_of(), tmp_path, "--config", str(config)) as server:
         server.ready()
         assert server.ask("GET", "/server_info")[0] == 401
         assert server.ask("GET", "/server_info", key="wrong")[0] == 401
@@ -94,7 +94,7 @@ def test_a_key_opens_what_it_guards(tmp_path: Path) -> None:
     ],
 )
 def test_bad_arguments_end_it_at_once(words: list[str], code: int, said: str, tmp_path: Path) -> None:
-    with started(spec_of(tmp_path), tmp_path, *words) as server:
+    with started(spec_of(), tmp_path, *words) as server:
         assert server.process.wait(PATIENCE_S) == code
         assert said in server.log
 

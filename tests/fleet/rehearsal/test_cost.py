@@ -25,7 +25,7 @@ def _cpu_s(server: StandIn) -> float:
 
 
 def test_eight_at_once(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, replicas=8, load_s=LOAD_S)
+    spec = spec_of(replicas=8, load_s=LOAD_S)
     with ExitStack() as stack:
         servers = [stack.enter_context(started(spec, tmp_path, index=number)) for number in range(8)]
         for server in servers:
@@ -37,7 +37,7 @@ def test_eight_at_once(tmp_path: Path) -> None:
 
 
 def test_many_requests_at_once(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, granted=256, arguments=("--max-running-requests", "256"))
+    spec = spec_of(granted=256, arguments=("--max-running-requests", "256"))
     body = b'{"text":"x","sampling_params":{"max_new_tokens":200,"ignore_eos":true}}'
     question = b"POST /generate HTTP/1.1\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
     with started(spec, tmp_path) as server, ExitStack() as stack:

@@ -50,7 +50,7 @@ def _ask_in_background(server: StandIn, body: object, answers: list[int]) -> thr
 
 @versions
 def test_it_refuses_then_is_starting_then_ready(version: str, tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, version=version, load_s=1), tmp_path) as server:
+    with started(spec_of(version=version, load_s=1), tmp_path) as server:
         seen: list[int] = []
         while not seen or seen[-1] != 200:
             try:
@@ -65,7 +65,7 @@ def test_it_refuses_then_is_starting_then_ready(version: str, tmp_path: Path) ->
 
 @versions
 def test_a_health_probe_takes_its_second(version: str, tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, version=version), tmp_path) as server:
+    with started(spec_of(version=version), tmp_path) as server:
         server.ready()
         begun = time.monotonic()
         assert server.ask("GET", "/health_generate")[0] == 200
@@ -74,7 +74,7 @@ def test_a_health_probe_takes_its_second(version: str, tmp_path: Path) -> None:
 
 def test_health_without_generation_is_at_once(tmp_path: Path) -> None:
     off = {"SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION": "0"}
-    with started(spec_of(tmp_path), tmp_path, environment=off) as server:
+    with started(spec_of(), tmp_path, environment=off) as server:
         server.ready()
         begun = time.monotonic()
         assert server.ask("GET", "/health")[0] == 200
@@ -83,7 +83,7 @@ def test_health_without_generation_is_at_once(tmp_path: Path) -> None:
 
 @versions
 def test_a_killed_scheduler_takes_the_server_with_it(version: str, tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, version=version), tmp_path) as server:
+    with started(spec_of(version=version), tmp_path) as server:
         scheduler = server.ready().scheduler
         os.kill(scheduler, signal.SIGKILL)
         begun = time.monotonic()
@@ -96,7 +96,7 @@ def test_a_killed_scheduler_takes_the_server_with_it(version: str, tmp_path: Pat
 
 @versions
 def test_a_killed_server_takes_its_scheduler_with_it_even_a_stopped_one(version: str, tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, version=version), tmp_path) as server:
+    with started(spec_of(version=version), tmp_path) as server:
         scheduler = server.ready().scheduler
         os.kill(scheduler, signal.SIGSTOP)
         server.process.kill()
@@ -107,7 +107,7 @@ def test_a_killed_server_takes_its_scheduler_with_it_even_a_stopped_one(version:
 @versions
 def test_a_stopped_scheduler_answers_nothing_and_goes_on_where_it_was(version: str, tmp_path: Path) -> None:
     environment = {"SGLANG_HEALTH_CHECK_TIMEOUT": "1"}
-    with started(spec_of(tmp_path, version=version), tmp_path, environment=environment) as server:
+    with started(spec_of(version=version), tmp_path, environment=environment) as server:
         scheduler = server.ready().scheduler
         os.kill(scheduler, signal.SIGSTOP)
         assert server.ask("GET", "/model_info")[0] == 200
@@ -122,7 +122,7 @@ def test_a_stopped_scheduler_answers_nothing_and_goes_on_where_it_was(version: s
 
 @versions
 def test_sigterm_drains_what_runs(version: str, tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, version=version), tmp_path) as server:
+    with started(spec_of(version=version), tmp_path) as server:
         server.ready()
         scheduler = server.scheduler
         answers: list[int] = []
@@ -142,7 +142,7 @@ def test_sigterm_drains_what_runs(version: str, tmp_path: Path) -> None:
 
 @versions
 def test_a_request_that_was_too_long_keeps_the_older_version_draining(version: str, tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, version=version), tmp_path) as server:
+    with started(spec_of(version=version), tmp_path) as server:
         server.ready()
         assert server.ask("POST", "/generate", {"text": "again " * 40_000})[0] == 400
         server.process.terminate()
@@ -156,7 +156,7 @@ def test_a_request_that_was_too_long_keeps_the_older_version_draining(version: s
 @versions
 def test_a_server_that_knows_it_is_unhealthy_ends_at_once(version: str, tmp_path: Path) -> None:
     environment = {"SGLANG_HEALTH_CHECK_TIMEOUT": "1"}
-    with started(spec_of(tmp_path, version=version), tmp_path, environment=environment) as server:
+    with started(spec_of(version=version), tmp_path, environment=environment) as server:
         os.kill(server.ready().scheduler, signal.SIGSTOP)
         assert server.ask("GET", "/health")[0] == 503
         server.terminate()
@@ -164,7 +164,7 @@ def test_a_server_that_knows_it_is_unhealthy_ends_at_once(version: str, tmp_path
 
 
 def test_a_forced_end_drains_nothing(tmp_path: Path) -> None:
-    with started(spec_of(tmp_path), tmp_path, environment={"SGL_FORCE_SHUTDOWN": "1"}) as server:
+    with started(spec_of(), tmp_path, environment={"SGL_FORCE_SHUTDOWN": "1"}) as server:
         server.ready()
         answers: list[int] = []
         asking = _ask_in_background(server, HALF_A_MINUTE, answers)
@@ -175,7 +175,7 @@ def test_a_forced_end_drains_nothing(tmp_path: Path) -> None:
 
 
 def test_sigterm_ends_one_that_loads(tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, load_s=30), tmp_path) as server:
+    with started(spec_of(load_s=30), tmp_path) as server:
         server.until_said("server_args=")
         wait_for(lambda: len(children(server.process.pid)) == 1, "a scheduler")
         scheduler = server.scheduler
@@ -185,9 +185,9 @@ def test_sigterm_ends_one_that_loads(tmp_path: Path) -> None:
 
 @versions
 def test_a_port_that_is_taken_while_it_loads(version: str, tmp_path: Path) -> None:
-    spec, elsewhere = spec_of(tmp_path, version=version), tmp_path / "other"
+    spec, elsewhere = spec_of(version=version), tmp_path / "other"
     elsewhere.mkdir()
-    with started(spec_of(elsewhere), elsewhere) as other, socket.socket() as keeper:
+    with started(spec_of(), elsewhere) as other, socket.socket() as keeper:
         other.ready()
         keeper.bind(("127.0.0.1", spec.replicas[0].port))
         keeper.listen()
@@ -214,7 +214,7 @@ def _forward(keeper: socket.socket, port: int) -> None:
 
 
 def test_a_nccl_port_that_is_taken(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path)
+    spec = spec_of()
     with socket.socket() as keeper:
         keeper.bind(("127.0.0.1", spec.replicas[0].nccl_port))
         keeper.listen()
@@ -224,10 +224,10 @@ def test_a_nccl_port_that_is_taken(tmp_path: Path) -> None:
 
 
 def test_a_gpu_that_is_full_already(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path)
+    spec = spec_of()
     with started(spec, tmp_path) as first:
         first.ready()
-        other = spec_of(tmp_path)
+        other = spec_of()
         with started(other, tmp_path) as second:
             assert second.process.wait(PATIENCE_S) == -signal.SIGKILL
             assert "torch.OutOfMemoryError: CUDA out of memory." in second.log
@@ -236,14 +236,14 @@ def test_a_gpu_that_is_full_already(tmp_path: Path) -> None:
 
 
 def test_the_older_version_needs_a_port_above_its_own(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, version="0.5.12")
+    spec = spec_of(version="0.5.12")
     with started(spec, tmp_path, "--port", "60000") as server:
         assert server.process.wait(PATIENCE_S) == 1
         assert "SGLANG_GRPC_PORT (70000) must be between 1 and 65535" in server.log
 
 
 def test_a_scheduler_that_is_killed_while_it_loads(tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, load_s=30), tmp_path) as server:
+    with started(spec_of(load_s=30), tmp_path) as server:
         server.until_said("server_args=")
         wait_for(lambda: len(children(server.process.pid)) == 1, "a scheduler")
         os.kill(server.scheduler, signal.SIGKILL)
@@ -252,7 +252,7 @@ def test_a_scheduler_that_is_killed_while_it_loads(tmp_path: Path) -> None:
 
 
 def test_a_living_one_is_known_by_its_start(tmp_path: Path) -> None:
-    with started(spec_of(tmp_path), tmp_path) as server:
+    with started(spec_of(), tmp_path) as server:
         process = identify(server.ready().scheduler)
         assert process is not None
         assert alive(process)

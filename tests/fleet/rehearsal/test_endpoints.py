@@ -43,7 +43,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """One that is ready and stays so."""
     folder = tmp_path_factory.mktemp("endpoints")
     arguments = ("--max-running-requests", "4", "--enable-metrics", "--served-model-name", "some")
-    spec = spec_of(folder, version=request.param, arguments=arguments, parser="qwen3")
+    spec = spec_of(version=request.param, arguments=arguments, parser="qwen3")
     with started(spec, folder) as running:
         yield running.ready()
 
@@ -209,5 +209,5 @@ def test_metrics_need_their_flag(server: StandIn, tmp_path: Path) -> None:
     status, text = server.ask("GET", "/metrics")
     assert status == 200
     assert b"\nsglang:num_running_reqs{" in text
-    with started(spec_of(tmp_path), tmp_path) as plain:
+    with started(spec_of(), tmp_path) as plain:
         assert plain.ready().ask("GET", "/metrics")[0] == 404

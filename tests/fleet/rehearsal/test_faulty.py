@@ -32,7 +32,7 @@ def test_none_is_forgotten_here() -> None:
 def test_hangs(fault: str, tmp_path: Path) -> None:
     environment = {"SGLANG_HEALTH_CHECK_TIMEOUT": "1"}
     changes = {"later_s": 0.5, "faults": (fault,)}
-    with started(spec_of(tmp_path), tmp_path, environment=environment, changes=changes) as server:
+    with started(spec_of(), tmp_path, environment=environment, changes=changes) as server:
         server.ready()
         if fault == "hangs-later":
             assert server.get("/server_info", limit_s=5)
@@ -45,7 +45,7 @@ def test_hangs(fault: str, tmp_path: Path) -> None:
 
 def test_slow(tmp_path: Path) -> None:
     took = []
-    spec = spec_of(tmp_path, faults=("slow:1",), replicas=2)
+    spec = spec_of(faults=("slow:1",), replicas=2)
     for index in (0, 1):
         with started(spec, tmp_path, index=index) as server:
             server.ready()
@@ -57,7 +57,7 @@ def test_slow(tmp_path: Path) -> None:
 
 @versions
 def test_crash_at_graphs(version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with started(spec_of(tmp_path, version=version, faults=("crash-at-graphs",)), tmp_path) as server:
+    with started(spec_of(version=version, faults=("crash-at-graphs",)), tmp_path) as server:
         assert server.process.wait(PATIENCE_S) == -signal.SIGKILL
         assert "Scheduler hit an exception: Traceback" in server.log
         assert "Capture cuda graph failed: CUDA out of memory." in server.log
@@ -75,7 +75,7 @@ def _named(log: Path, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_wrong_text(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, faults=("wrong-text:1",), replicas=2)
+    spec = spec_of(faults=("wrong-text:1",), replicas=2)
     texts = []
     for index in (0, 1):
         with started(spec, tmp_path, index=index) as server:
@@ -85,7 +85,7 @@ def test_wrong_text(tmp_path: Path) -> None:
 
 
 def test_empty_reasoning(tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, faults=("empty-reasoning",), parser="qwen3"), tmp_path) as server:
+    with started(spec_of(faults=("empty-reasoning",), parser="qwen3"), tmp_path) as server:
         message = server.ready().chat()["choices"][0]["message"]
         assert message["reasoning_content"] is None
         assert message["content"]
@@ -93,7 +93,7 @@ def test_empty_reasoning(tmp_path: Path) -> None:
 
 @versions
 def test_lower_grant(version: str, tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, version=version, faults=("lower-grant",)), tmp_path) as server:
+    with started(spec_of(version=version, faults=("lower-grant",)), tmp_path) as server:
         info = server.ready().get("/server_info")
         assert info["max_running_requests"] == 4
         assert info["internal_states"][0]["effective_max_running_requests_per_dp"] == 2
@@ -105,7 +105,7 @@ def test_lower_grant(version: str, tmp_path: Path) -> None:
 
 @versions
 def test_stolen_port(version: str, tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, version=version, faults=("stolen-port",), load_s=1)
+    spec = spec_of(version=version, faults=("stolen-port",), load_s=1)
     environment = {"SM120KIT_TEST_MARK": str(tmp_path)}
     stranger = 0
     try:
@@ -146,7 +146,7 @@ def _marked(folder: Path) -> set[int]:
 
 @versions
 def test_refuses_sigterm(version: str, tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, version=version, faults=("refuses-sigterm",)), tmp_path) as server:
+    with started(spec_of(version=version, faults=("refuses-sigterm",)), tmp_path) as server:
         server.until_said("server_args=")
         wait_for(lambda: "Uvicorn" in server.log, "a port")
         server.process.terminate()
@@ -155,14 +155,14 @@ def test_refuses_sigterm(version: str, tmp_path: Path) -> None:
 
 
 def test_leaks_memory(tmp_path: Path) -> None:
-    with started(spec_of(tmp_path, faults=("leaks-memory",)), tmp_path) as server:
+    with started(spec_of(faults=("leaks-memory",)), tmp_path) as server:
         server.ready().terminate()
     assert SimulatedGpus(tmp_path / "gpus").read()["GPU-rehearsal-0"].used == pytest.approx(FOOTPRINT, abs=64)
 
 
 @versions
 def test_dies_later(version: str, tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, version=version, faults=("dies-later",))
+    spec = spec_of(version=version, faults=("dies-later",))
     with started(spec, tmp_path, changes={"later_s": 0.5}) as server:
         assert server.ready().get("/v1/loads")
         assert server.process.wait(PATIENCE_S) == -signal.SIGKILL
@@ -170,14 +170,14 @@ def test_dies_later(version: str, tmp_path: Path) -> None:
 
 
 def test_exits_at_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with started(spec_of(tmp_path, faults=("exits-at-start",)), tmp_path) as server:
+    with started(spec_of(faults=("exits-at-start",)), tmp_path) as server:
         assert server.process.wait(PATIENCE_S) == 1
         assert "Load weight" not in server.log
         assert _named(server.log_path, capsys) == "wheels.kernel-package-wrong-cuda"
 
 
 def test_a_fault_that_happens_once_is_gone_after_a_restart_and_back_in_the_next_launch(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, faults=("exits-at-start:0:once",))
+    spec = spec_of(faults=("exits-at-start:0:once",))
     for launch, code in (("one", 1), ("one", None), ("two", 1)):
         with started(spec, tmp_path, environment={"SM120KIT_FLEET": launch}) as server:
             if code is None:
@@ -187,6 +187,6 @@ def test_a_fault_that_happens_once_is_gone_after_a_restart_and_back_in_the_next_
 
 
 def test_other_replicas_are_healthy(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, faults=("exits-at-start:1",), replicas=2)
+    spec = spec_of(faults=("exits-at-start:1",), replicas=2)
     with started(spec, tmp_path, index=0) as server:
         server.ready()
