@@ -20,47 +20,62 @@ PROGRAM = "sm120kit"
 
 COMPLETION_VARIABLE = "_SM120KIT_COMPLETE"
 
-COMMANDS = {
-    "doctor": "Say what is wrong with a CUDA inference stack, with evidence and remedy.",
-    "why": "Say why a server failed, from its log: the first real error, its cause, what to do.",
-    "launch": "Start one SGLang server per GPU, verify each, and leave nothing behind.",
-    "status": "Say how a fleet stands: which servers run, what was verified, what ended and why.",
-    "verify": "Verify a fleet or any servers that run, without owning them.",
-    "logs": "Show what the servers of a fleet wrote.",
-    "restart": "End servers of a fleet and start them again.",
-    "stop": "End a fleet, and see to it that nothing of it is left.",
-    "fleets": "List the fleets of this machine.",
-    "plan": "Say how many requests a server will really run at a time, before a byte is loaded.",
-    "snapshot": "Write down everything that the doctor reads, as a file to keep or to send.",
-    "diff": "Say what changed between two snapshots, and what got worse.",
-    "explain": "Print the page of one check: what it finds, why it matters, what to do.",
-    "checks": "List all checks.",
-    "schema": "Print the JSON Schema of what the commands print as data.",
-    "fix": "Repair what the doctor found: show the plan, or carry it out and prove it.",
-    "undo": "Take a repair back, path by path.",
-    "history": "List the repairs that were applied.",
-    "toolkits": "List the toolkit views and whom they serve; remove those nothing returns to.",
-    "prove": "Prove a toolkit with the target's own compiler and linker.",
-    "smoke": "Say with one exit code whether an image or environment is fit for its hardware.",
-    "env": "Write the variables that a healthy run needs, for sh, fish, systemd or docker.",
-    "run": "Run a command with these variables.",
-    "completion": "Print the script that completes words in bash, zsh or fish.",
+GROUPS = {
+    "Examine": {
+        "doctor": "Say what is wrong with a CUDA inference stack, and what to do.",
+        "why": "Name the first real error of a server's log, and its cause.",
+        "smoke": "Say with one exit code whether an image or environment is fit.",
+        "prove": "Compile, link and load with the target's own tools.",
+        "snapshot": "Write down all that the doctor reads, to keep or to send.",
+        "diff": "Say what changed between two snapshots, and what got worse.",
+    },
+    "Repair": {
+        "fix": "Show the plan of a repair; --apply carries it out and proves it.",
+        "undo": "Take a repair back, path by path.",
+        "history": "List the repairs that were applied.",
+        "toolkits": "List toolkit views and whom they serve; --prune removes some.",
+        "env": "Write the variables of a healthy run, for shells or services.",
+        "run": "Run a command with these variables.",
+    },
+    "Plan and launch": {
+        "plan": "Say how many requests a server will really run at a time.",
+        "launch": "Start one SGLang server per GPU, and verify each.",
+        "status": "Say how a fleet stands: what runs, what ended and why.",
+        "verify": "Verify a fleet, or servers that somebody else started.",
+        "logs": "Show what the servers of a fleet wrote.",
+        "restart": "End servers of a fleet and start them again.",
+        "stop": "End a fleet; nothing of it is left.",
+        "fleets": "List the fleets of this machine.",
+    },
+    "Look up": {
+        "explain": "Print the page of one check: what, why, how found, what to do.",
+        "checks": "List all checks, and the failures known from logs.",
+        "schema": "Print the JSON Schema of what the commands print as data.",
+        "completion": "Print the script that completes words in bash, zsh or fish.",
+    },
 }
 """Every command lives in ``sm120kit.cli.NAME`` as ``command``; it is imported when it is called."""
+
+COMMANDS = {name: help_line for group in GROUPS.values() for name, help_line in group.items()}
 
 EPILOG = """\b
 Begin with:
   sm120kit doctor                                  the environment you stand in
   sm120kit doctor --python /srv/venv/bin/python    another one
   sm120kit doctor --gpu rtx-pro-6000x8             for hardware that is not here
-  sm120kit explain toolkit.nv-target-missing       what a finding means
+  sm120kit why server.log                          a server that did not start
+  sm120kit fix                                     what a repair would do
   sm120kit launch --rehearse                       a launch, against stand-ins
 
 \b
+Each command says more: sm120kit doctor --help. What a finding means, its id tells:
+  sm120kit explain toolkit.nv-target-missing
+
+\b
 Exit codes:
-  0  good                      3  a fault of sm120kit itself
-  1  findings                  4  the target cannot be examined
-  2  wrong usage             130  interrupted
+  0  good                          3  a fault of sm120kit itself
+  1  findings, or not verified     4  the target cannot be examined
+  2  wrong usage                 130  interrupted
 """
 
 
@@ -81,12 +96,16 @@ class Commands(Command, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-"):
-            raise Sm120kitError(f"there is no command {name!r}", hint=_nearest_command(name))
+            from sm120kit.cli.nearest import nearest_command
+
+            raise Sm120kitError(f"there is no command {name!r}", hint=nearest_command(name, list(COMMANDS)))
         return super().resolve_command(context, args)
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        widest = max(map(len, COMMANDS))
+        for title, members in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(widest), help_line) for name, help_line in members.items()])
 
 
 @click.command(
@@ -101,9 +120,10 @@ class Commands(Command, click.Group):
 def commands(context: click.Context) -> int:
     """Doctor for CUDA inference stacks on NVIDIA Blackwell.
 
-    It finds what keeps SGLang, FlashInfer and torch from starting: a compiler, headers and link libraries that do
-    not fit together, a driver or a wheel that does not fit the GPU. It imports nothing of what it examines and
-    changes nothing.
+    The doctor finds what keeps SGLang, FlashInfer and torch from starting: a compiler, headers and link libraries that
+    do not fit together, a driver or a wheel that does not fit the GPU. It imports nothing of what it examines and
+    changes nothing. A repair stands beside what is broken and can be taken back. A launch calls a server good only
+    after it has answered.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -193,24 +213,13 @@ def _sentence(error: click.UsageError) -> str:
 
 
 def _usage_hint(error: click.UsageError, arguments: Sequence[str]) -> str:
+    from sm120kit.cli.nearest import nearest_choice, nearest_option
+
     called = next(iter(arguments), "")
     path = f"{PROGRAM} {called}" if called in COMMANDS else PROGRAM
     near = ""
     if isinstance(error, click.NoSuchOption) and error.ctx:
-        near = _nearest_option(error.option_name, error.ctx)
+        near = nearest_option(error.option_name, error.ctx.command.get_params(error.ctx))
+    elif isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
+        near = nearest_choice(arguments, list(map(str, error.param.type.choices)))
     return f"{near}See: {path} --help"
-
-
-def _nearest_command(name: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
-    return f"Did you mean {' or '.join(near)}?" if near else f"The commands are {', '.join(COMMANDS)}"
-
-
-def _nearest_option(name: str, context: click.Context) -> str:
-    from difflib import get_close_matches
-
-    known = [option for parameter in context.command.get_params(context) for option in parameter.opts]
-    near = get_close_matches(name, known, n=2, cutoff=0.5)
-    return f"Did you mean {' or '.join(near)}? " if near else ""

@@ -15,7 +15,7 @@ import pytest
 
 import sm120kit as package
 from sm120kit.cli import target_options
-from sm120kit.cli.main import COMMANDS
+from sm120kit.cli.main import COMMANDS, GROUPS
 from tests.builders import named, toolkit
 from tests.cli.conftest import Command, Saved
 from tests.programs import require_program
@@ -33,6 +33,10 @@ def test_help_names_every_command_and_teaches(sm120kit: Command, arguments: tupl
     assert (answer.code, answer.err) == (0, "")
     for name in COMMANDS:
         assert f"\n  {name} " in answer.out
+    for group in GROUPS:
+        assert f"\n{group}:\n" in answer.out
+    assert max(map(len, answer.out.splitlines())) <= 100
+    assert all(len(help_line) <= 67 for help_line in COMMANDS.values()), "a line of 80 columns each"
     assert "sm120kit doctor --python /srv/venv/bin/python" in answer.out
     assert "the target cannot be examined" in answer.out
 
@@ -51,6 +55,11 @@ def test_every_command_has_help(sm120kit: Command, name: str) -> None:
         (("docter",), "there is no command 'docter'", "Did you mean doctor?"),
         (("zzz",), "there is no command 'zzz'", "The commands are doctor"),
         (("doctor", "--pyhton", "x"), "no such option '--pyhton'", "--python"),
+        (("explain", "--chcks-dir", "x"), "no such option '--chcks-dir'", "Did you mean --checks-dir? See:"),
+        (("explain", "toolkit.nv-traget-missing"), "there is no check", "Did you mean toolkit.nv-target-missing"),
+        (("doctor", "--only", "nv-target"), "matches no check", "Did you mean toolkit.nv-target-missing"),
+        (("doctor", "--format", "josn"), "'josn' is not one of", "Did you mean json? See: sm120kit doctor --help"),
+        (("schema", "fleat"), "'fleat' is not one of", "Did you mean fleet? See: sm120kit schema --help"),
         (("--pyhton", "x"), "no such option '--pyhton'", "sm120kit --help"),
         (("doctor", "--fail-on", "x"), "'x' is not one of", "sm120kit doctor --help"),
         (("doctor", "--python"), "requires an argument", "sm120kit doctor --help"),
