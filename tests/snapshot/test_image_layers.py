@@ -15,6 +15,7 @@ import pytest
 from sm120kit.snapshot.image import open as opening
 from sm120kit.snapshot.image.files import ImageFiles
 from sm120kit.snapshot.image.open import open_image
+from sm120kit.snapshot.image.sources import FileSource, Gzip, Part
 from tests.image_archives import (
     Stored,
     docker_save,
@@ -209,6 +210,18 @@ def test_any_place_of_a_compressed_layer_can_be_read(monkeypatch: pytest.MonkeyP
         offset, size = chance.randrange(len(big)), chance.randrange(1, 3 << 20)
         assert files.pieces("/big", [(offset, size)]) == [big[offset : offset + size]]
     assert files.text("/last") + files.text("/first") == "21"
+
+
+def test_places_to_begin_at_hold_no_more_of_the_stream_than_they_need(tmp_path: Path) -> None:
+    """A state of the inflater holds on to what it was given: with a megabyte each, a small bomb would fill the memory."""
+    stored = gzipped(bytes(64 << 20)) * 4
+    path = tmp_path / "stream"
+    path.write_bytes(stored)
+    source = Gzip(Part(FileSource(str(path)), 0, len(stored)), 1024)
+    assert sum(map(len, source.pieces())) == 256 << 20
+    held = [len(state._inflater.unconsumed_tail) for state in source._states]
+    assert len(held) > 60
+    assert max(held) <= 32 << 10
 
 
 def test_the_same_archive_is_read_once_and_another_of_its_name_anew(tmp_path: Path) -> None:

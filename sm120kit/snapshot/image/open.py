@@ -17,8 +17,8 @@ from sm120kit.snapshot.image.sources import GZIP_MAGIC, ZSTD_MAGIC, FileSource, 
 from sm120kit.snapshot.image.tar import Forward, Skipping, entries
 from sm120kit.snapshot.image.tree import Tree
 
-MOST_STATES = 2048
-"""Places in compressed layers, all together, at which reading can begin: 40 KiB of memory each."""
+MOST_STATES = 1024
+"""Places in compressed layers, all together, at which reading can begin: 40 to 70 KiB of memory each."""
 FREE_INFLATION = 4 << 30
 """Bytes that all layers together may be, however small the archive is."""
 MOST_INFLATION = 20

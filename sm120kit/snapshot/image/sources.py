@@ -21,6 +21,8 @@ PIECE = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
+_STORED_PIECE = 32 << 10
+"""Compressed bytes read at a time. Every state that is kept holds what of one such piece it has not used yet."""
 _FIRST_STEP = 4 << 20
 _MOST_CURSORS = 8
 
@@ -147,7 +149,7 @@ class _State:
         place = self._taken
         while True:
             if not data:
-                data = stored.at(place, PIECE)
+                data = stored.at(place, _STORED_PIECE)
                 place += len(data)
                 seen(data)
             at_end = not data
