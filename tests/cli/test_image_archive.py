@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.image_archives import docker_save, gzipped, oci_layout, tar_of
+from tests.programs import require_program
 from tests.snapshot.image import SITE, Image
+from tests.snapshot.shared_libraries import library
 from tests.tiny_toolkit import make_tiny_toolkit
 
 ENVIRONMENT = {"PATH": "/venv/bin:/usr/bin:/bin", "CUDA_HOME": f"{SITE}/nvidia/cu13", "HOME": "/root"}
@@ -19,9 +22,14 @@ Write = Callable[..., Path]
 
 
 def broken_root(folder: Path) -> Path:
-    """A virtual environment with torch and a toolkit of wheels as pip leaves it."""
+    """A virtual environment with torch, a toolkit of wheels as pip leaves it, and kernels built for another CUDA."""
+    require_program("gcc")
     image = Image(folder / "root")
     image.install_torch()
+    image.install("sglang-kernel", "0.4.10")
+    kernels = image.root / SITE[1:] / "sgl_kernel/sm100"
+    library(kernels / "common_ops.abi3.so", takes=["some_symbol"], needs=["libcudart.so.12"])
+    shutil.rmtree(kernels / "link")
     made = make_tiny_toolkit(folder / "laid")
     for path in sorted(made.site_packages.rglob("*")):
         if path.is_file():
@@ -56,7 +64,10 @@ def test_as_from_the_unpacked_root(write: Write, sm120kit: Command, tmp_path: Pa
     assert (answer.code, answer.err) == (1, "")
     was, now = json.loads(unpacked.out), json.loads(answer.out)
     assert told(now) | {"looked_at": 0} == told(was) | {"looked_at": 0}
-    assert {finding["check"] for finding in now["findings"]} >= {"toolkit.cudart-unlinkable"}
+    assert {finding["check"] for finding in now["findings"]} >= {
+        "toolkit.cudart-unlinkable",
+        "wheels.kernel-package-wrong-cuda",
+    }
     rows = {row["label"]: row for row in now["looked_at"][0]["facts"]}
     assert rows["image archive"]["value"] == str(path)
     assert now["target"].startswith(f"{path} (named by --image-archive: ")

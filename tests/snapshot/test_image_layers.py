@@ -213,7 +213,7 @@ def test_any_place_of_a_compressed_layer_can_be_read(monkeypatch: pytest.MonkeyP
 
 
 def test_places_to_begin_at_hold_no_more_of_the_stream_than_they_need(tmp_path: Path) -> None:
-    """A state of the inflater holds on to what it was given: with a megabyte each, a small bomb would fill the memory."""
+    """A state of the inflater holds on to what it was given: with a megabyte each, a small bomb fills the memory."""
     stored = gzipped(bytes(64 << 20)) * 4
     path = tmp_path / "stream"
     path.write_bytes(stored)
