@@ -1,4 +1,4 @@
-"""Defers the loading of modules that other people's packages import and seldom use."""
+"""Keeps modules from being loaded that other people's packages import and seldom use."""
 
 from __future__ import annotations
 
@@ -32,3 +32,16 @@ def deferred(*names: str) -> Iterator[None]:
         for name, stand_in in stand_ins.items():
             if sys.modules.get(name) is stand_in:
                 del sys.modules[name]
+
+
+@contextmanager
+def withheld(name: str) -> Iterator[None]:
+    """Inside the block a module that an importer can do without is not to be had, unless it is there already."""
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]  # how Python marks what cannot be imported
+    try:
+        yield
+    finally:
+        del sys.modules[name]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sm120kit.cli.deferred import deferred
+from sm120kit.cli.deferred import deferred, withheld
 
 NAME = "sm120kit_test_costly"
 
@@ -58,3 +58,12 @@ def test_what_it_does_not_have_is_an_attribute_error(loads: Path) -> None:
     with pytest.raises(AttributeError, match="missing"):
         _ = user.costly.missing
     assert loads.read_text() == "x"
+
+
+def test_a_withheld_module_cannot_be_imported_inside_the_block(loads: Path) -> None:
+    with withheld(NAME), pytest.raises(ImportError):
+        import_module(f"{NAME}_user")
+    module = import_module(NAME)
+    with withheld(NAME):
+        assert import_module(NAME) is module
+    assert (sys.modules[NAME], loads.read_text()) == (module, "x")

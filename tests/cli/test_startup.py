@@ -39,13 +39,12 @@ print(*sorted(set(sys.modules) - before), file=sys.stderr)
 
 FROM_NOTHING = """
 import sys
-sys.modules["typing_extensions"] = None  # where it is installed, msgspec loads it, and it loads inspect
 from sm120kit.cli.main import main
 main(sys.argv[1:])
 print(*sorted(sys.modules), file=sys.stderr)
 """
 
-OF_OTHERS = frozenset({"inspect", "msgspec.inspect", "textwrap"})
+OF_OTHERS = frozenset({"inspect", "msgspec.inspect", "textwrap", "typing_extensions"})
 """What click and msgspec would load for help and schemas."""
 
 
