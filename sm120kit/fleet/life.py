@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from sm120kit.fleet.board import Board
@@ -58,8 +59,8 @@ class Engine(Protocol):
     def is_progress(self, line: str) -> bool:
         """Whether the line is written by a scheduler at work."""
 
-    def workers(self, child: Child) -> tuple[int, ...]:
-        """Processes without which it is no server any more."""
+    def workers(self, child: Child) -> dict[int, str]:
+        """Numbers and names of the processes without which it is no server any more."""
 
     async def answers(self, replica: ReplicaSpec, root: ProcessId) -> bool:
         """Whether it says that it is ready; takes as long as that takes.
@@ -219,7 +220,13 @@ class Life:
         """Verify and watch it until it ends, hangs for good, or is to end."""
         self._liveness = Liveness(self._engine.asker(self.replica), self.spec.limits.hang)
         lost = asyncio.Event()
-        watches = [watch(pid, lost.set) for pid in self._engine.workers(child)]
+
+        def worker_ended(words: str) -> None:
+            self._killed_because = self._killed_because or f"{words} ended first"
+            lost.set()
+
+        workers = self._engine.workers(child)
+        watches = [watch(pid, partial(worker_ended, f"its process {pid}, {name},")) for pid, name in workers.items()]
         try:
             if not await self._first_of(self._verify(), None, lost):
                 await self._lost(child, lost)
@@ -276,7 +283,7 @@ class Life:
             return
         self._state("unverified", phase="a process of it ended")
         if not child.ended.is_set():
-            self.board.say("one of its processes ended; the others are ended too", self.index)
+            self.board.say(f"{self._killed_because}; the others are ended too", self.index)
             await self._any_of(child.ended.wait(), self.stopping.wait(), asyncio.sleep(_GRACE_S))
 
     async def _end(self) -> None:

@@ -63,7 +63,14 @@ class LogPipe:
             lines.append(self._rest)
             self._rest = b""
         self._take(lines)
+        if b"\r" in self._rest:
+            self._show_progress()
         return True
+
+    def _show_progress(self) -> None:
+        """A progress bar is one line that is written over again and again: its latest form is worth following."""
+        latest = self._rest.rstrip(b"\r").rpartition(b"\r")[2]
+        self._on_line(self._redactor.text(latest.decode("utf-8", "surrogateescape")))
 
     def _take(self, lines: list[bytes]) -> None:
         if not lines:

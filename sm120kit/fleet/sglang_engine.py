@@ -18,6 +18,7 @@ from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.marks import KEEP_ENVIRONMENT
 from sm120kit.fleet.rehearsal.gpus import SimulatedGpus
 from sm120kit.fleet.rehearsal.profile import profile_of
+from sm120kit.fleet.rehearsal.scheduler import PROCESS_NAME as STAND_IN_WORKER
 from sm120kit.fleet.runtime import make_part, remove
 from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
 from sm120kit.fleet.state import FleetFolder
@@ -71,11 +72,11 @@ class SglangEngine:
         """Whether its scheduler has run a batch."""
         return is_progress(line)
 
-    def workers(self, child: Child) -> tuple[int, ...]:
+    def workers(self, child: Child) -> dict[int, str]:
         """Its schedulers and its detokenizer."""
-        return tuple(
-            each.pid for each in child.family() if each.pid != child.pid and _name(each.pid).startswith(WORKERS)
-        )
+        names = (STAND_IN_WORKER,) if self._spec.rehearsal else WORKERS
+        found = {each.pid: _name(each.pid) for each in child.family() if each.pid != child.pid}
+        return {pid: name for pid, name in found.items() if name.startswith(names)}
 
     async def answers(self, replica: ReplicaSpec, root: ProcessId) -> bool:
         """Whether /health says so. While it loads nobody listens, which is known at once."""

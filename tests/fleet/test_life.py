@@ -63,8 +63,8 @@ class Programs:
     def is_progress(self, line: str) -> bool:
         return line == "progress"
 
-    def workers(self, _child: Child) -> tuple[int, ...]:
-        return (self.worker,) if self.worker else ()
+    def workers(self, _child: Child) -> dict[int, str]:
+        return {self.worker: "worker"} if self.worker else {}
 
     async def answers(self, _replica: ReplicaSpec, _root: ProcessId) -> bool:
         await asyncio.sleep(60)

@@ -33,6 +33,13 @@ def test_lines_come_whole_however_they_were_written(tmp_path: Path) -> None:
     assert lines == ["one", "two", "", "three"]
 
 
+def test_a_progress_bar_is_followed_while_it_moves(tmp_path: Path) -> None:
+    log, lines = written(tmp_path / "log", b"\rLoading: 1/4", b"\rLoading: 2/4", b"\rLoading: 4/4\nend\n")
+    assert log == b"\rLoading: 1/4\rLoading: 2/4\rLoading: 4/4\nend\n"
+    assert lines[:2] == ["Loading: 1/4", "Loading: 2/4"]
+    assert lines[-1] == "end"
+
+
 def test_bytes_that_are_no_text_stay_what_they_are(tmp_path: Path) -> None:
     raw = bytes(set(range(256)) - {10})
     log, _ = written(tmp_path / "log", raw + b"\n")

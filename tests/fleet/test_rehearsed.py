@@ -62,6 +62,7 @@ def test_one_that_dies_is_restarted_alone_and_verified_again() -> None:
         assert after.replicas[1].pid != before.replicas[1].pid
         assert after.replicas[1].restarts == 1
         assert len(after.replicas[1].deaths) == 1
+        assert f", {PROCESS_NAME}, ended first" in after.replicas[1].deaths[0].exit
         for index in (0, 2):
             assert after.replicas[index].process == before.replicas[index].process
             assert after.replicas[index].since == before.replicas[index].since, "it never stopped being verified"
