@@ -214,7 +214,8 @@ def test_a_lower_grant() -> None:
 
 def test_less_runs_together_than_is_granted() -> None:
     short = {"max_req_input_len": 200}
-    outcome = verified(Server(settings=short), Server(settings=short, runs_at_most=20, token_s=0.0005))
+    healthy = Server(settings=short, token_s=0.01)
+    outcome = verified(healthy, Server(settings=short, runs_at_most=20, token_s=0.0005))
     assert [each.verified for each in outcome.replicas] == [True, False]
     assert "20 were seen to run together" in verdict(outcome, 1, "load").evidence
 
@@ -264,8 +265,8 @@ def _measured_in_half_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_slow_one_is_measured_twice_and_longer_before_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stress, "MEASURED_S", 3600)
     monkeypatch.setattr(stress, "MOST_LONGER", 1.5)
-    fast = Server()
-    outcome = verified(fast, Server(), Server(), Server(token_s=0.02))
+    fast, sister, other = (Server(granted=4, token_s=0.004) for _ in range(3))
+    outcome = verified(fast, sister, other, Server(granted=4, token_s=0.02), subject=FOUR)
     lengths = [body["sampling_params"]["max_new_tokens"] for path, body in fast.asked if path == "/generate"]
     assert sorted(set(lengths)) == [64, 96]
     assert [each.verified for each in outcome.replicas] == [True, True, True, False]
@@ -273,17 +274,17 @@ def test_a_slow_one_is_measured_twice_and_longer_before_it_is_said(monkeypatch: 
 
 
 def test_one_that_was_slow_once_is_not_slow() -> None:
-    once = Server(token_s=0.02)
+    once = Server(granted=4, token_s=0.03)
 
     async def then_fast(request: web.Request) -> web.StreamResponse:
         response = await once.generate(await request.json())
-        once.token_s = 0.002
+        once.token_s = 0.004
         return response
 
     once.handlers["/generate"] = then_fast
-    outcome = verified(Server(), Server(), Server(), once)
+    outcome = verified(*(Server(granted=4, token_s=0.004) for _ in range(3)), once, subject=FOUR)
     assert outcome.verified
-    assert sum(path == "/generate" for path, _ in once.asked) == 2 * 37
+    assert sum(path == "/generate" for path, _ in once.asked) == 2 * 4
 
 
 def test_an_answer_that_is_cut_short_under_load() -> None:
@@ -395,13 +396,14 @@ def test_a_server_of_ours_whose_port_cannot_be_looked_at_is_not_verified(monkeyp
 
 
 def test_one_is_verified_again_beside_what_its_sisters_gave() -> None:
-    reference = verified(Server(), Server(), Server()).reference
-    assert verified(Server(), reference=reference).verified
-    other = verified(Server(text="Bananas are rich in many things."), reference=reference, level="quick")
+    small: dict[str, Any] = {"granted": 4, "token_s": 0.004}
+    reference = verified(*(Server(**small) for _ in range(3)), subject=FOUR).reference
+    assert verified(Server(**small), reference=reference, subject=FOUR).verified
+    other = verified(Server(**small, text="Bananas are rich in many things."), reference=reference, level="quick")
     assert "otherwise than what was verified before" in verdict(other, 0, "generation").evidence
-    changed = verified(Server(state={"page_size": 64}), reference=reference, level="quick")
+    changed = verified(Server(**small, state={"page_size": 64}), reference=reference, level="quick")
     assert verdict(changed, 0, "configuration").evidence == 'page_size is "64" here and "1" at what was verified before'
-    slow = verified(Server(token_s=0.02), reference=reference)
+    slow = verified(Server(granted=4, token_s=0.02), reference=reference, subject=FOUR)
     assert verdict(slow, 0, "throughput").passed is False
 
 
