@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
+import os
 import random
 import stat
 import tarfile
@@ -18,6 +20,8 @@ from sm120kit.snapshot.image.open import open_image
 from sm120kit.snapshot.image.sources import FileSource, Gzip, Part
 from tests.image_archives import (
     Stored,
+    blob_name,
+    digest,
     docker_save,
     file,
     folder,
@@ -28,6 +32,7 @@ from tests.image_archives import (
     plain,
     special,
     tar,
+    write,
 )
 
 
@@ -82,12 +87,31 @@ def test_an_archive_compressed_as_a_whole(
 
 
 def test_what_newer_dockers_write_is_read_by_its_digests(tmp_path: Path) -> None:
-    one = oci_layout(tmp_path / "1.tar", BASE)
-    with tarfile.open(one) as archive:
-        members = {each.name: (archive.extractfile(each) or io.BytesIO()).read() for each in archive}
+    members = members_of(oci_layout(tmp_path / "1.tar", BASE))
     both = tmp_path / "both.tar"
     both.write_bytes(tar(*(file(*each) for each in {**members, "manifest.json": b"damaged"}.items())))
     assert "OCI layout" in open_image(str(both)).name
+
+
+def members_of(path: Path) -> dict[str, bytes]:
+    with tarfile.open(path) as archive:
+        return {each.name: (archive.extractfile(each) or io.BytesIO()).read() for each in archive}
+
+
+def test_one_image_among_platforms_names_and_attestations(tmp_path: Path) -> None:
+    """The one for this machine is read; what is not an image, or not in the archive, does not count."""
+    members = members_of(oci_layout(tmp_path / "1.tar", BASE))
+    (own,) = json.loads(members["index.json"])["manifests"]
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, "")
+    attestation = {**own, "digest": digest(b"a"), "annotations": {"vnd.docker.reference.type": "attestation-manifest"}}
+    other = {**own, "digest": digest(b"b"), "platform": {"os": "linux", "architecture": "s390x"}}
+    mine = {**own, "platform": {"os": "linux", "architecture": machine}}
+    for manifests in ([own, attestation], [own, own], [other, mine], [mine, other, attestation], [own, other]):
+        index = {"index.json": json.dumps({"manifests": manifests}).encode()}
+        there = {} if manifests == [own, other] else {blob_name(b"b"): b"b"}
+        path = write(tmp_path / "2.tar", {**members, **index, **there})
+        assert open_image(str(path)).files.text("/etc/os-release") == "PRETTY_NAME=Test\n"
+        path.unlink()
 
 
 def test_home_is_that_of_the_images_user(tmp_path: Path) -> None:

@@ -244,7 +244,8 @@ def _blob(descriptor: Descriptor) -> str:
 
 def _choose(parts: _Parts, index: Index, depth: int) -> tuple[Descriptor, str]:
     """The manifest of the one image, through indexes of several platforms: the one for this machine's architecture."""
-    images = [each for each in index.manifests if not _is_attestation(each)]
+    by_digest = {each.digest: each for each in index.manifests if not _is_attestation(each)}
+    images = list(by_digest.values())  # an image with two names stands there twice
     there = [each for each in images if parts.holds(_blob(each))] or images
     own = _ARCHITECTURES.get(os.uname().machine, "")
     if len(there) > 1:
