@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sm120kit.cli.live_table import error_terminal
+from sm120kit.cli.live_table import error_terminal, say
+from sm120kit.text import visible
 
 if TYPE_CHECKING:
     from sm120kit.fleet.prepare import Prepared
@@ -37,7 +38,7 @@ def passes(prepared: Prepared, *, verbose: bool) -> bool:
         verbose=verbose,
         encoding=sys.stderr.encoding or "utf-8",
     )
-    click.echo(text, err=True, nl=False)
+    say(text.rstrip("\n"))
     return not found.stopping
 
 
@@ -55,7 +56,7 @@ def stage(prepared: Prepared) -> None:
     copying = _Copying(sys.stderr.isatty())
     stage_model(prepared.place.folder, folder, copying)
     copying.end()
-    click.echo(f"sm120kit: the model lies in {prepared.spec.model}", err=True)
+    say(visible(f"sm120kit: the model lies in {prepared.spec.model}"))
 
 
 class _Copying:

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import signal
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Within the block SIGTERM and SIGHUP do what Ctrl-C does: what was begun is cleaned up on the way out."""
+    before = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        with suppress(ValueError):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                before[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Interrupts:

@@ -70,15 +70,17 @@ def command(
         write_result(unit_of(order, context.meta[_TYPED]))
         return GOOD
     from sm120kit.cli.before_launch import passes, stage
+    from sm120kit.cli.interrupts import interruptible
     from sm120kit.cli.standing_by import launch, watch
     from sm120kit.fleet.prepare import prepare
     from sm120kit.fleet.supervising import attach
 
-    prepared = prepare(order)
-    running = attach(prepared.spec)
-    if running:
-        return watch(running, as_json=as_json, verbose=verbose)
-    if not passes(prepared, verbose=verbose):
-        return FINDINGS
-    stage(prepared)
-    return launch(prepared.spec, detach=order.detach, as_json=as_json, verbose=verbose)
+    with interruptible():
+        prepared = prepare(order)
+        running = attach(prepared.spec)
+        if running:
+            return watch(running, as_json=as_json, verbose=verbose)
+        if not passes(prepared, verbose=verbose):
+            return FINDINGS
+        stage(prepared)
+        return launch(prepared.spec, detach=order.detach, as_json=as_json, verbose=verbose)

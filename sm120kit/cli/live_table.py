@@ -44,7 +44,7 @@ class Progress:
             from sm120kit.report.fleet_events import changes
 
             for line in changes(self._seen, fleet):
-                _say(line)
+                say(line)
             self._seen = fleet
 
     def clear(self) -> None:
@@ -83,8 +83,9 @@ def _size() -> os.terminal_size:
     return os.terminal_size((size.columns or PIPED_WIDTH, size.lines or 24))
 
 
-def _say(line: str) -> None:
-    with suppress(OSError):  # who watches may go away; the fleet does not depend on it
+def say(line: str) -> None:
+    """A line on standard error. Who watches may go away; no fleet depends on it."""
+    with suppress(OSError):
         click.echo(line, err=True)
 
 

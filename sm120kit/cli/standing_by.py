@@ -7,10 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import click
-
 from sm120kit.cli.interrupts import Interrupts
-from sm120kit.cli.live_table import Progress
+from sm120kit.cli.live_table import Progress, say
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.errors import FINDINGS, GOOD, INTERRUPTED
 from sm120kit.fleet.notify import Notifier
@@ -32,9 +30,10 @@ def launch(spec: FleetSpec, *, detach: bool, as_json: bool, verbose: bool) -> in
     """
     from sm120kit.fleet.supervising import start
 
+    notifier = Notifier()
     with Interrupts() as interrupts:
         attached = start(spec)
-        standing = _Standing(attached, interrupts, as_json=as_json, verbose=verbose)
+        standing = _Standing(attached, interrupts, notifier, as_json=as_json, verbose=verbose)
         fleet = standing.wait_until(settled, Progress())
         if interrupts.asked:
             return standing.end(spec.limits.drain, INTERRUPTED, fleet)
@@ -43,6 +42,7 @@ def launch(spec: FleetSpec, *, detach: bool, as_json: bool, verbose: bool) -> in
         if detach:
             attached.detach()
             standing.report(attached.fleet(), fleet)
+            say(f"sm120kit: {spec.name} runs on by itself; sm120kit stop {spec.name} ends it")
             return GOOD if fleet.verified else FINDINGS
         standing.report(fleet, fleet)
         return _stand_by(standing, spec, fleet)
@@ -54,9 +54,7 @@ def watch(fleet: Fleet, *, as_json: bool, verbose: bool) -> int:
     from sm120kit.fleet.supervising import wait_for_change
 
     owner = f"process {fleet.supervisor.pid}" if fleet.supervisor else "nobody"
-    click.echo(
-        f"sm120kit: {fleet.name} runs already with these settings, watched by {owner}; it is left to it", err=True
-    )
+    say(f"sm120kit: {fleet.name} runs already with these settings, watched by {owner}; it is left to it")
     progress = Progress()
 
     def seen(now: Fleet) -> bool:
@@ -73,12 +71,12 @@ def _stand_by(standing: _Standing, spec: FleetSpec, fleet: Fleet) -> int:
     """Say what happens, until somebody ends it or nothing runs any more."""
     if fleet.verified:
         standing.notifier.ready()
-    click.echo(f"sm120kit: {spec.name} runs as long as this command does; Ctrl-C ends it", err=True)
+    say(f"sm120kit: {spec.name} runs as long as this command does; Ctrl-C ends it")
     last = standing.wait_until(all_failed, Progress(seen=fleet, table=False))
     if standing.interrupts.asked:
         return standing.end(spec.limits.drain, INTERRUPTED, last, quiet=True)
     if ended_as_asked(last):
-        click.echo(f"sm120kit: {spec.name} was stopped", err=True)
+        say(f"sm120kit: {spec.name} was stopped")
         return GOOD if fleet.verified else FINDINGS
     return standing.end(spec.limits.drain, FINDINGS, last, quiet=standing.as_json)
 
@@ -86,11 +84,12 @@ def _stand_by(standing: _Standing, spec: FleetSpec, fleet: Fleet) -> int:
 class _Standing:
     """A launch that we stand by."""
 
-    def __init__(self, attached: Attached, interrupts: Interrupts, *, as_json: bool, verbose: bool) -> None:
+    def __init__(
+        self, attached: Attached, interrupts: Interrupts, notifier: Notifier, *, as_json: bool, verbose: bool
+    ) -> None:
         self._attached = attached
-        self.interrupts = interrupts
+        self.interrupts, self.notifier = interrupts, notifier
         self.as_json, self._verbose = as_json, verbose
-        self.notifier = Notifier()
 
     def wait_until(self, until: Callable[[Fleet], bool], progress: Progress) -> Fleet:
         """Show the fleet until it is so, has ended, or we are to end."""
@@ -107,13 +106,13 @@ class _Standing:
         """End everything, say what came of it, and return ``code``. ``quiet``: the result was written before."""
         self.notifier.stopping()
         if not judged.ended:
-            click.echo(f"sm120kit: ending all servers; they get {drain_s:g} s", err=True)
+            say(f"sm120kit: ending all servers; they get {drain_s:g} s")
         ended = self._attached.stop(drain_s)
         if quiet:
             from sm120kit.report.fleet_end import end_lines
 
             for line in end_lines(ended):
-                click.echo(line, err=True)
+                say(line)
         else:
             self.report(ended, judged)
         return code

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from sm120kit.cli.interrupts import Interrupts
+from sm120kit.cli.interrupts import Interrupts, interruptible
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -29,3 +29,11 @@ def test_what_is_ignored_stays_ignored() -> None:
             assert not interrupts.asked
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_before_servers_run_each_of_them_interrupts(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        os.kill(os.getpid(), number)
+    assert signal.getsignal(number) is before
