@@ -12,6 +12,9 @@ from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
 from sm120kit.fleet.state import FleetFolder
 from sm120kit.fleet.types import Struct
 
+DETACH = b"d"
+"""What is written into the pipe to the supervisor by who goes and leaves the servers to it."""
+
 _LARGEST = 1 << 12
 _SUFFIX = ".json"
 

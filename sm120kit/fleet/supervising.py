@@ -21,7 +21,6 @@ from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.marks import VARIABLE, kill
 from sm120kit.fleet.spec import FleetSpec
 from sm120kit.fleet.state import FleetFolder, folder_of, hold, load_fleet, make_folder, names
-from sm120kit.fleet.supervisor import DETACH
 from sm120kit.fleet.types import Fleet, ProcessId
 
 _PAUSE_S = 0.05
@@ -50,7 +49,7 @@ class Attached:
     def detach(self) -> None:
         """Leave the servers to the supervisor."""
         with contextlib.suppress(OSError):
-            os.write(self._pipe, DETACH)
+            os.write(self._pipe, requests.DETACH)
         self._close()
 
     def stop(self, limit_s: float) -> Fleet:

@@ -48,9 +48,6 @@ _PR_SET_CHILD_SUBREAPER = 36
 """linux/prctl.h: what our servers leave without a parent becomes our child, and is found and reaped."""
 
 _TICK_S = 0.5
-DETACH = b"d"
-"""What is written to ``ATTACHED`` by who goes and leaves the servers to us."""
-
 _MOST_LEADERS = 2
 """Leaders that may fail before the others are not started at all."""
 
@@ -207,7 +204,7 @@ class Supervisor:
         said = os.read(attached, 1)
         asyncio.get_running_loop().remove_reader(attached)
         os.close(attached)
-        if said == DETACH:
+        if said == requests.DETACH:
             self._board.put(detached=True)
         else:
             self._stop.set()

@@ -62,6 +62,10 @@ def test_from_command_to_verified_to_stopped(sm120kit: Command, home: Path) -> N
     assert again.code == 0, again.out
     assert "Verified in a rehearsal: 2 of 2 at level quick." in lines(again)
 
+    strangers = [f"http://127.0.0.1:{each['port']}" for each in fleet["replicas"]]
+    by_address = sm120kit("verify", *strangers, "--level", "quick")
+    assert "Verified in a rehearsal: 2 of 2 at level quick." in lines(by_address)
+
     log = lines(sm120kit("logs", "--replica", "1", "-n", "5"))
     assert len(log) == 7
     assert all(line.startswith("replica 1: ") for line in log[1:-1])
