@@ -147,7 +147,10 @@ def test_with_keep_what_runs_goes_on(sm120kit: Command, home: Path) -> None:
 @pytest.mark.usefixtures("home")
 def test_the_same_again_attaches_and_something_else_is_refused(sm120kit: Command) -> None:
     words = rehearsal("--detach", "--level", "quick", replicas=1)
-    assert sm120kit(*words).code == 0
+    with running(words) as command:  # in a process of its own, whose end would end the servers but for --detach
+        code, _, err = command.finish()
+    assert code == 0, err
+    assert "drill runs on by itself; sm120kit stop drill ends it" in err
     first = json.loads(sm120kit("status", "--json").out)
     again = sm120kit(*words)
     assert again.code == 0, again.err
