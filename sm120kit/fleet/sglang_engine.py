@@ -34,10 +34,14 @@ _ROUND_TRIP = "/server_info"
 """Answered by the scheduler; the HTTP process alone cannot."""
 
 
+OpenAsking = Callable[[], Awaitable[Asking]]
+"""Gives the connections to all servers; the first call opens them."""
+
+
 class SglangEngine:
     """One for a fleet."""
 
-    def __init__(self, spec: FleetSpec, folder: FleetFolder, mark: str, runtime: str, asking: Asking) -> None:
+    def __init__(self, spec: FleetSpec, folder: FleetFolder, mark: str, runtime: str, asking: OpenAsking) -> None:
         self._spec, self._folder, self._mark, self._runtime, self._asking = spec, folder, mark, runtime, asking
         self._starts = 0
 
@@ -82,7 +86,8 @@ class SglangEngine:
         """Whether /health says so. While it loads nobody listens, which is known at once."""
         await asyncio.sleep(_REFUSED_PAUSE_S)
         url = self._url(replica)
-        reply = await self._asking.get(url, "/health", limit_s=_HEALTH_LIMIT_S)
+        asking = await self._asking()
+        reply = await asking.get(url, "/health", limit_s=_HEALTH_LIMIT_S)
         if reply.status is not None or reply.timed_out:
             owner = judge_port_owner(url, root, listening((replica.port,)), replica.port)
             if owner.passed is False and alive(root):
@@ -93,7 +98,8 @@ class SglangEngine:
         """Asks what only the scheduler can answer."""
 
         async def ask(limit_s: float) -> bool:
-            reply = await self._asking.get(self._url(replica), _ROUND_TRIP, limit_s=limit_s)
+            asking = await self._asking()
+            reply = await asking.get(self._url(replica), _ROUND_TRIP, limit_s=limit_s)
             return reply.status == 200
 
         return ask

@@ -37,7 +37,7 @@ from sm120kit.fleet.process.marks import sweep
 from sm120kit.fleet.process.sweeper import Sweeper
 from sm120kit.fleet.runtime import make_runtime, remove
 from sm120kit.fleet.secrets import Redactor, secret_values
-from sm120kit.fleet.sglang_engine import SglangEngine, gpu_reader_of
+from sm120kit.fleet.sglang_engine import OpenAsking, SglangEngine, gpu_reader_of
 from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
 from sm120kit.fleet.state import FleetFolder, folder_of
 from sm120kit.fleet.types import SCHEMA, STOPS, Fleet, Replica
@@ -55,7 +55,7 @@ _MOST_LEADERS = 2
 class Supervisor:
     """All of one fleet. Made inside a running event loop."""
 
-    def __init__(self, spec: FleetSpec, folder: FleetFolder, mark: str, asking: Asking) -> None:
+    def __init__(self, spec: FleetSpec, folder: FleetFolder, mark: str, asking: OpenAsking) -> None:
         self._spec, self._folder, self._mark = spec, folder, mark
         self._runtime = make_runtime()
         self._board = Board(folder, _first_state(spec, mark, self._runtime))
@@ -268,7 +268,15 @@ def main(arguments: Sequence[str]) -> None:
 
 
 async def _run(spec: FleetSpec, folder: FleetFolder, mark: str, attached: int) -> None:
-    async with open_asking(api_key_of(spec)) as asking:
+    async with contextlib.AsyncExitStack() as stack:
+        opened: list[Asking] = []
+
+        async def asking() -> Asking:
+            """Opened when the servers load already: what speaks HTTP takes a quarter of a second to import."""
+            if not opened:
+                opened.append(await stack.enter_async_context(open_asking(api_key_of(spec))))
+            return opened[0]
+
         await Supervisor(spec, folder, mark, asking).run(attached)
 
 
