@@ -163,7 +163,7 @@ def test_a_driver_that_does_not_load_is_no_fault_of_the_repair(fix: Fix, tmp_pat
     answer = fix("--apply", "--env-file", str(variables))
     assert answer.code == 0, answer.err
     assert "cuInit returned 34" in answer.out
-    assert "sm120kit explain toolkit.libcuda-stub-missing" in answer.out
+    assert "loader.stub-on-path           remains (error)" in answer.out
 
 
 def test_a_proof_that_fails_takes_all_back(fix: Fix, monkeypatch: pytest.MonkeyPatch) -> None:
