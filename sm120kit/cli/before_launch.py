@@ -12,7 +12,7 @@ from sm120kit.cli.live_table import error_terminal, say
 from sm120kit.text import visible
 
 if TYPE_CHECKING:
-    from sm120kit.fleet.prepare import Prepared
+    from sm120kit.fleet.preparation.prepare import Prepared
 
 _SAID_S = 10.0
 """Between two lines about the copy where no terminal is."""
@@ -51,7 +51,7 @@ def stage(prepared: Prepared) -> None:
     folder = prepared.order.stage
     if not folder or prepared.spec.rehearsal:
         return
-    from sm120kit.fleet.staging import stage_model
+    from sm120kit.fleet.preparation.staging import stage_model
 
     copying = _Copying(sys.stderr.isatty())
     stage_model(prepared.place.folder, folder, copying)

@@ -11,7 +11,7 @@ from sm120kit.cli.output import write_result
 from sm120kit.errors import FINDINGS, GOOD
 
 if TYPE_CHECKING:
-    from sm120kit.fleet.order import Order
+    from sm120kit.fleet.order.order import Order
 
 _TYPED = "sm120kit.launch.typed"
 
@@ -60,7 +60,7 @@ def command(
     minutes of loading is refused before anything starts. Without --detach the servers run as long as this command.
     """
     if printing:
-        from sm120kit.fleet.print_config import print_config
+        from sm120kit.fleet.order.print_config import print_config
 
         write_result(print_config(order))
         return GOOD
@@ -72,7 +72,7 @@ def command(
     from sm120kit.cli.before_launch import passes, stage
     from sm120kit.cli.interrupts import interruptible
     from sm120kit.cli.standing_by import launch, watch
-    from sm120kit.fleet.prepare import prepare
+    from sm120kit.fleet.preparation.prepare import prepare
     from sm120kit.fleet.supervising import attach
 
     with interruptible():

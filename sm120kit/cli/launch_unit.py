@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.order import Order
+from sm120kit.fleet.order.order import Order
+from sm120kit.fleet.order.unit import Unit, render_unit, without_secrets
 from sm120kit.fleet.state import fleets_home
-from sm120kit.fleet.unit import Unit, render_unit, without_secrets
 from sm120kit.snapshot.variables import kept_variables
 
 _OTHERS = ("HF_ENDPOINT", "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "LANG", "LC_ALL", "TRANSFORMERS_OFFLINE")

@@ -1,4 +1,4 @@
-"""What a launch is asked for on the command line: an option for each row of :data:`sm120kit.fleet.options.OPTIONS`."""
+"""What a launch is asked for on the command line: an option for each row of the table in ``fleet.order.options``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import click
 
 from sm120kit.cli.target_options import complete_gpu
 from sm120kit.cli.text_option import filled, text_option
-from sm120kit.fleet.options import OPTIONS, Option
-from sm120kit.fleet.order import Order
+from sm120kit.fleet.order.options import OPTIONS, Option
+from sm120kit.fleet.order.order import Order
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -89,8 +89,8 @@ def _default(option: Option) -> str:
 
 
 def _order(words: Sequence[str], config: str, given: dict[str, Any]) -> Order:
-    from sm120kit.fleet.fleet_file import read_fleet_file
-    from sm120kit.fleet.make_order import make_order
+    from sm120kit.fleet.order.fleet_file import read_fleet_file
+    from sm120kit.fleet.order.make_order import make_order
 
     model, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else ("", words)
     typed = {name: value for name, value in {"model": model, **given}.items() if value not in ("", None, ())}

@@ -95,7 +95,7 @@ def _begin(spec: FleetSpec, folder: FleetFolder, lock: int) -> int:
     spec_read, spec_write = os.pipe()
     attached_read, attached_write = os.pipe()
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    words = [sys.executable, "-m", "sm120kit.fleet.supervisor", spec.name]
+    words = [sys.executable, "-m", "sm120kit.fleet.supervision.supervisor", spec.name]
     words += [str(each) for each in (spec_read, lock, attached_read)]
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     log = os.open(folder.supervisor_log, flags, 0o600)

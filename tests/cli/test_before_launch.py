@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from sm120kit.cli.before_launch import stage
 from sm120kit.cli.interrupts import interruptible
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.make_order import make_order
-from sm120kit.fleet.prepare import Prepared, prepare
+from sm120kit.fleet.order.make_order import make_order
+from sm120kit.fleet.preparation.prepare import Prepared, prepare
 from tests.planning import QWEN36_27B, write_config
 
 SIZE = 40 << 20

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from sm120kit.fleet.command import api_key_of, command_of
-from sm120kit.fleet.order import Order, TargetOrder
-from sm120kit.fleet.prepare import prepare
+from sm120kit.fleet.order.order import Order, TargetOrder
+from sm120kit.fleet.preparation.prepare import prepare
+from sm120kit.fleet.supervision.command import api_key_of, command_of
 from tests.engine.servers import tiny_model
 from tests.engine.venvs import VERSIONS, interpreter
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sm120kit.fleet.order import Order, TargetOrder
-from sm120kit.fleet.prepare import Prepared, prepare
+from sm120kit.fleet.order.order import Order, TargetOrder
+from sm120kit.fleet.preparation.prepare import Prepared, prepare
 from tests.fleet.target import make_environment, make_model
 from tests.snapshot.nvml import build_nvml
 

@@ -8,8 +8,8 @@ import pytest
 
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.gpus import GpuMemory, NvmlReader
-from sm120kit.fleet.memory_left import memory_left
 from sm120kit.fleet.spec import Gpu
+from sm120kit.fleet.supervision.memory_left import memory_left
 from tests.snapshot.conftest import built_nvml, nvml_folder
 
 __all__ = ["built_nvml", "nvml_folder"]

@@ -10,7 +10,7 @@ from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.run import run_checks
 from sm120kit.diagnosis.types import Outcome
 from sm120kit.fleet.preflight.types import Answer
-from sm120kit.fleet.prepare import Prepared
+from sm120kit.fleet.preparation.prepare import Prepared
 
 _ABOUT_THE_LINE = ("sglang.argument-renamed", "attention.", "kernels.")
 """What can be said of a rehearsal's launch line: nothing of a target was read."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from sm120kit.diagnosis.findings import at
 from sm120kit.diagnosis.types import Evidence, Finding, Manual
-from sm120kit.fleet.forecast import Forecast
 from sm120kit.fleet.preflight.busy import is_busy
 from sm120kit.fleet.preflight.findings import stops, warns
 from sm120kit.fleet.preflight.gpu_users import users_of
 from sm120kit.fleet.preflight.types import Answer
-from sm120kit.fleet.prepare import Prepared
+from sm120kit.fleet.preparation.forecast import Forecast
+from sm120kit.fleet.preparation.prepare import Prepared
 from sm120kit.fleet.spec import Gpu
 
 _CHECK = "launch.gpu-busy"

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 
 from sm120kit.diagnosis.findings import at
 from sm120kit.diagnosis.types import Finding, Manual
-from sm120kit.fleet.open_files import open_files
 from sm120kit.fleet.preflight.findings import stops, warns
 from sm120kit.fleet.preflight.room import room_for
 from sm120kit.fleet.preflight.types import Answer
-from sm120kit.fleet.prepare import Prepared
+from sm120kit.fleet.preparation.open_files import open_files
+from sm120kit.fleet.preparation.prepare import Prepared
+from sm120kit.fleet.preparation.staging import missing_bytes
 from sm120kit.fleet.spec import FleetSpec
-from sm120kit.fleet.staging import missing_bytes
 from sm120kit.fleet.state import folder_of
 from sm120kit.snapshot.facts import Known
 

@@ -12,11 +12,11 @@ from sm120kit.diagnosis.findings import at
 from sm120kit.diagnosis.launch import LaunchLine
 from sm120kit.diagnosis.types import Finding, Manual
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.model_place import ModelPlace
-from sm120kit.fleet.open_files import open_files
 from sm120kit.fleet.preflight.findings import stops, warns
 from sm120kit.fleet.preflight.types import Answer
-from sm120kit.fleet.prepare import Prepared
+from sm120kit.fleet.preparation.model_place import ModelPlace
+from sm120kit.fleet.preparation.open_files import open_files
+from sm120kit.fleet.preparation.prepare import Prepared
 from sm120kit.fleet.rehearsal import built_in
 from sm120kit.snapshot.facts import Unknown
 from sm120kit.snapshot.files import Files

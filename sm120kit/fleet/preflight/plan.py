@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from sm120kit.capacity.types import Plan
 from sm120kit.diagnosis.findings import at
 from sm120kit.diagnosis.types import Evidence, Finding, Manual
-from sm120kit.fleet.forecast import Forecast
 from sm120kit.fleet.preflight.busy import is_busy
 from sm120kit.fleet.preflight.findings import stops, warns
 from sm120kit.fleet.preflight.types import Answer, ServerPlan
-from sm120kit.fleet.prepare import Prepared
+from sm120kit.fleet.preparation.forecast import Forecast
+from sm120kit.fleet.preparation.prepare import Prepared
 
 _GIB = 1 << 30
 _MOST_WAYS = 3

@@ -12,7 +12,7 @@ from sm120kit.diagnosis.types import Evidence, Finding, Manual
 from sm120kit.engines.sglang.ports import ports_beside
 from sm120kit.fleet.preflight.findings import stops
 from sm120kit.fleet.preflight.types import Answer
-from sm120kit.fleet.prepare import Prepared
+from sm120kit.fleet.preparation.prepare import Prepared
 from sm120kit.fleet.verification.port_owner import listening
 
 _CHECK = "launch.port-taken"

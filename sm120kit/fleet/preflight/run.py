@@ -16,7 +16,7 @@ from sm120kit.fleet.preflight.plan import ask_plan, server_plans
 from sm120kit.fleet.preflight.ports import ask_ports
 from sm120kit.fleet.preflight.stage import ask_stage
 from sm120kit.fleet.preflight.types import Answer, Preflight
-from sm120kit.fleet.prepare import Prepared
+from sm120kit.fleet.preparation.prepare import Prepared
 
 Question = Callable[[Prepared, Mapping[str, str]], Answer]
 

@@ -11,8 +11,8 @@ from sm120kit.diagnosis.types import Finding, Manual
 from sm120kit.fleet.preflight.findings import stops, warns
 from sm120kit.fleet.preflight.room import room_for
 from sm120kit.fleet.preflight.types import Answer
-from sm120kit.fleet.prepare import Prepared
-from sm120kit.fleet.staging import SPARE, missing_bytes
+from sm120kit.fleet.preparation.prepare import Prepared
+from sm120kit.fleet.preparation.staging import SPARE, missing_bytes
 from sm120kit.snapshot.mounts import file_system_of
 
 _CHECK = "launch.stage-no-room"

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.types import Finding, Severity
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.order import Order, RehearsalOrder
+from sm120kit.fleet.order.order import Order, RehearsalOrder
 from sm120kit.fleet.preflight import host
 from sm120kit.fleet.preflight.doctor import ask_doctor
 from sm120kit.fleet.preflight.gpus import ask_gpus
@@ -25,7 +25,7 @@ from sm120kit.fleet.preflight.ports import ask_ports
 from sm120kit.fleet.preflight.room import Room
 from sm120kit.fleet.preflight.run import run_preflight
 from sm120kit.fleet.preflight.stage import ask_stage
-from sm120kit.fleet.prepare import Prepared, prepare
+from sm120kit.fleet.preparation.prepare import Prepared, prepare
 from sm120kit.snapshot.facts import Known, Source
 from tests.fleet.conftest import Prepare
 from tests.fleet.target import make_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
-from sm120kit.fleet.order import Order
+from sm120kit.fleet.order.order import Order
 from sm120kit.snapshot.files import Files
 
 

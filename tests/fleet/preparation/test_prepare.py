@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from sm120kit.engines.sglang import read_launch_line
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.command import command_of
-from sm120kit.fleet.order import Order, RehearsalOrder, TargetOrder
-from sm120kit.fleet.prepare import prepare
-from sm120kit.fleet.unread import unread_snapshot
-from sm120kit.fleet.warm_key import warm_key
+from sm120kit.fleet.order.order import Order, RehearsalOrder, TargetOrder
+from sm120kit.fleet.preparation.prepare import prepare
+from sm120kit.fleet.preparation.unread import unread_snapshot
+from sm120kit.fleet.preparation.warm_key import warm_key
+from sm120kit.fleet.supervision.command import command_of
 from sm120kit.snapshot.facts import Known, Source
 from tests.fleet.conftest import Prepare
 from tests.fleet.target import make_environment

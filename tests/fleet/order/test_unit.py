@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.unit import Unit, render_unit, without_secrets
+from sm120kit.fleet.order.unit import Unit, render_unit, without_secrets
 from tests.programs import MISSING_PROGRAM, give_up, require_program
 
 Split = Callable[[str], list[str]]

@@ -10,9 +10,9 @@ from sm120kit.diagnosis.case import Request
 from sm120kit.environment import applied
 from sm120kit.environment.reading import read_healthy
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
-from sm120kit.fleet.gpus_of import gpus_of
-from sm120kit.fleet.order import Order
-from sm120kit.fleet.target_read import TargetRead
+from sm120kit.fleet.order.order import Order
+from sm120kit.fleet.preparation.gpus_of import gpus_of
+from sm120kit.fleet.preparation.target_read import TargetRead
 from sm120kit.snapshot.collect import take_snapshot
 from sm120kit.snapshot.environment import read_environment
 from sm120kit.snapshot.facts import Known

@@ -8,7 +8,7 @@ import fcntl
 import os
 from collections.abc import Callable
 
-from sm120kit.fleet.secrets import Redactor
+from sm120kit.fleet.supervision.secrets import Redactor
 
 _PIECE = 1 << 16
 _LONGEST_LINE = 1 << 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sm120kit.fleet.restarting import after_death
 from sm120kit.fleet.spec import RestartPolicy
+from sm120kit.fleet.supervision.restarting import after_death
 from sm120kit.fleet.types import Cause, Death
 
 POLICY = RestartPolicy(most=3, window=100, first_delay=1, longest_delay=3)

@@ -8,11 +8,11 @@ import zlib
 import msgspec
 
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.choose_gpus import share_out
-from sm120kit.fleet.forecast import Forecast
-from sm120kit.fleet.order import Order
-from sm120kit.fleet.ports import ports_of
-from sm120kit.fleet.settle_arguments import Settled
+from sm120kit.fleet.order.order import Order
+from sm120kit.fleet.preparation.choose_gpus import share_out
+from sm120kit.fleet.preparation.forecast import Forecast
+from sm120kit.fleet.preparation.ports import ports_of
+from sm120kit.fleet.preparation.settle_arguments import Settled
 from sm120kit.fleet.spec import FleetSpec, Gpu, Rehearsal, ReplicaSpec
 from sm120kit.fleet.types import Struct
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sm120kit.fleet.board import Board
-from sm120kit.fleet.command import api_key_of
 from sm120kit.fleet.gpus import GpuReader
 from sm120kit.fleet.spec import FleetSpec
+from sm120kit.fleet.supervision.board import Board
+from sm120kit.fleet.supervision.command import api_key_of
 from sm120kit.fleet.types import Verdict
 from sm120kit.fleet.urls import address_of
 from sm120kit.fleet.verification.ladder import Reference, Subject, verify

@@ -1,4 +1,4 @@
-"""From options and a fleet.toml to an :class:`~sm120kit.fleet.order.Order`. Pure."""
+"""From options and a fleet.toml to an :class:`~sm120kit.fleet.order.order.Order`. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.fleet_file import FleetFile
-from sm120kit.fleet.options import OPTIONS, Option
-from sm120kit.fleet.order import Order
+from sm120kit.fleet.order.fleet_file import FleetFile
+from sm120kit.fleet.order.options import OPTIONS, Option
+from sm120kit.fleet.order.order import Order
 from sm120kit.text import visible
 
 OF_THE_FLEET = (

@@ -6,7 +6,7 @@ from sm120kit.diagnosis.launch import LaunchLine
 from sm120kit.engines.sglang import read_launch_line
 from sm120kit.engines.sglang.arguments import without
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.order import Order
+from sm120kit.fleet.order.order import Order
 from sm120kit.fleet.rehearsal import built_in
 from sm120kit.fleet.types import Struct
 

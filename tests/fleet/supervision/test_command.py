@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.command import api_key_of, command_of
 from sm120kit.fleet.spec import FleetSpec, Gpu, Rehearsal, ReplicaSpec
+from sm120kit.fleet.supervision.command import api_key_of, command_of
 
 GPU = Gpu("GPU-aaaa", 3, "NVIDIA RTX PRO 6000", "12.0", 96 << 30)
 SPEC = FleetSpec(

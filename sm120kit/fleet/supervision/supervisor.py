@@ -1,8 +1,9 @@
 """The process that starts, verifies, watches and ends the servers of one fleet.
 
-``python -m sm120kit.fleet.supervisor NAME SPEC LOCK ATTACHED [rehearsal]``: three inherited descriptors. The spec comes
-through a pipe, since it may hold secrets. The lock is held as long as this process lives. Whoever launched it keeps the
-other end of ``ATTACHED``: when that closes without a byte before, nobody wants these servers any more.
+``python -m sm120kit.fleet.supervision.supervisor NAME SPEC LOCK ATTACHED [rehearsal]``, with three inherited
+descriptors. The spec comes through a pipe, since it may hold secrets. The lock is held as long as this process lives.
+Whoever launched it keeps the other end of ``ATTACHED``: when that closes without a byte before, nobody wants these
+servers any more.
 """
 
 from __future__ import annotations
@@ -21,14 +22,8 @@ import msgspec
 from sm120kit.engines.sglang.arguments import secrets_in
 from sm120kit.fleet import requests
 from sm120kit.fleet.asking import Asking, open_asking
-from sm120kit.fleet.board import Board
-from sm120kit.fleet.command import api_key_of
 from sm120kit.fleet.digest import digest_of
-from sm120kit.fleet.gather import Gather
 from sm120kit.fleet.gpus import GpuReader
-from sm120kit.fleet.judging import Judge
-from sm120kit.fleet.life import Engine, Life
-from sm120kit.fleet.memory_left import memory_left
 from sm120kit.fleet.process.child import watch
 from sm120kit.fleet.process.family import children
 from sm120kit.fleet.process.identity import identify
@@ -36,12 +31,18 @@ from sm120kit.fleet.process.mark_text import write_mark
 from sm120kit.fleet.process.marks import sweep
 from sm120kit.fleet.process.sweeper import Sweeper
 from sm120kit.fleet.runtime import make_runtime, remove
-from sm120kit.fleet.secrets import Redactor, secret_values
-from sm120kit.fleet.sglang_engine import OpenAsking, SglangEngine, gpu_reader_of
 from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
 from sm120kit.fleet.state import FleetFolder, folder_of
+from sm120kit.fleet.supervision.board import Board
+from sm120kit.fleet.supervision.command import api_key_of
+from sm120kit.fleet.supervision.gather import Gather
+from sm120kit.fleet.supervision.judging import Judge
+from sm120kit.fleet.supervision.life import Engine, Life
+from sm120kit.fleet.supervision.memory_left import memory_left
+from sm120kit.fleet.supervision.secrets import Redactor, secret_values
+from sm120kit.fleet.supervision.sglang_engine import OpenAsking, SglangEngine, gpu_reader_of
+from sm120kit.fleet.supervision.warm import is_warm, mark_warm
 from sm120kit.fleet.types import SCHEMA, STOPS, Fleet, Replica
-from sm120kit.fleet.warm import is_warm, mark_warm
 from sm120kit.version import __version__
 
 _PR_SET_CHILD_SUBREAPER = 36

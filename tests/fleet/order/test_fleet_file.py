@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.fleet_file import parse_fleet_file, read_fleet_file
-from sm120kit.fleet.make_order import make_order
-from sm120kit.fleet.options import OPTIONS
-from sm120kit.fleet.order import Order
-from sm120kit.fleet.print_config import print_config
+from sm120kit.fleet.order.fleet_file import parse_fleet_file, read_fleet_file
+from sm120kit.fleet.order.make_order import make_order
+from sm120kit.fleet.order.options import OPTIONS
+from sm120kit.fleet.order.order import Order
+from sm120kit.fleet.order.print_config import print_config
 from sm120kit.fleet.spec import Limits, RestartPolicy
 
 

@@ -10,9 +10,7 @@ from pathlib import Path
 from sm120kit.engines.sglang.phases import is_progress, is_ready, phase_of
 from sm120kit.engines.sglang.processes import WORKERS
 from sm120kit.fleet.asking import Asking
-from sm120kit.fleet.command import command_of
 from sm120kit.fleet.gpus import GpuReader, NvmlReader
-from sm120kit.fleet.life import Command, PortTaken
 from sm120kit.fleet.process.child import Child
 from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.marks import KEEP_ENVIRONMENT
@@ -22,6 +20,8 @@ from sm120kit.fleet.rehearsal.scheduler import PROCESS_NAME as STAND_IN_WORKER
 from sm120kit.fleet.runtime import make_part, remove
 from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
 from sm120kit.fleet.state import FleetFolder
+from sm120kit.fleet.supervision.command import command_of
+from sm120kit.fleet.supervision.life import Command, PortTaken
 from sm120kit.fleet.types import ProcessId
 from sm120kit.fleet.urls import address_of
 from sm120kit.fleet.verification.port_owner import judge_port_owner, listening

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.fleet_file import parse_fleet_file
-from sm120kit.fleet.make_order import make_order
-from sm120kit.fleet.options import OPTIONS
-from sm120kit.fleet.print_config import print_config
+from sm120kit.fleet.order.fleet_file import parse_fleet_file
+from sm120kit.fleet.order.make_order import make_order
+from sm120kit.fleet.order.options import OPTIONS
+from sm120kit.fleet.order.print_config import print_config
 
 NAMES = [part for option in OPTIONS for part in (option.key, option.key.rpartition(".")[2])] + ["sglang", "limits", "x"]
 SCALARS = st.one_of(st.booleans(), st.integers(-5, 70000), st.floats(), st.text(max_size=12), st.just("all"))

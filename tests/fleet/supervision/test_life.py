@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from sm120kit.fleet.board import Board
-from sm120kit.fleet.gather import Gather
-from sm120kit.fleet.life import Command, Life
 from sm120kit.fleet.process.child import Child
 from sm120kit.fleet.process.family import family
 from sm120kit.fleet.process.identity import alive
-from sm120kit.fleet.secrets import Redactor
 from sm120kit.fleet.spec import FleetSpec, Limits, ReplicaSpec, RestartPolicy
 from sm120kit.fleet.state import folder_of, load_fleet, make_folder
+from sm120kit.fleet.supervision.board import Board
+from sm120kit.fleet.supervision.gather import Gather
+from sm120kit.fleet.supervision.life import Command, Life
+from sm120kit.fleet.supervision.secrets import Redactor
 from sm120kit.fleet.types import SCHEMA, Fleet, ProcessId, Replica
 
 SERVES = "import time\nprint('ready', flush=True)\nwhile True: print('progress', flush=True); time.sleep(0.05)"

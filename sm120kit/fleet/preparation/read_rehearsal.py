@@ -11,12 +11,12 @@ from sm120kit.diagnosis.hardware import parse_gpus
 from sm120kit.diagnosis.versions import version_key
 from sm120kit.engines.sglang.flags import versions
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.order import Order
+from sm120kit.fleet.order.order import Order
+from sm120kit.fleet.preparation.target_read import TargetRead
+from sm120kit.fleet.preparation.unread import unread_snapshot
 from sm120kit.fleet.rehearsal.faults import parse_fault
 from sm120kit.fleet.rehearsal.gpus import simulated_gpus
 from sm120kit.fleet.spec import FleetSpec, Gpu
-from sm120kit.fleet.target_read import TargetRead
-from sm120kit.fleet.unread import unread_snapshot
 
 
 def read_rehearsal(order: Order) -> TargetRead:

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from sm120kit.engines.sglang.arguments import SECRET_SETTINGS, secrets_in, without
-from sm120kit.fleet.options import BY_KEY, OPTIONS, Option
-from sm120kit.fleet.order import Order
+from sm120kit.fleet.order.options import BY_KEY, OPTIONS, Option
+from sm120kit.fleet.order.order import Order
 from sm120kit.redaction import redacted
 
 _HEAD = """\

@@ -10,21 +10,21 @@ from msgspec.structs import replace
 from sm120kit.diagnosis.case import Case, NamedGpu, Request
 from sm120kit.engines.sglang.arguments import secrets_in
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.api_key import api_key_words
-from sm120kit.fleet.choose_gpus import choose_gpus
-from sm120kit.fleet.forecast import Forecast, forecasts
-from sm120kit.fleet.gpus_of import refuse_split
-from sm120kit.fleet.make_spec import Ground, make_spec, replica_groups
-from sm120kit.fleet.model_place import ModelPlace, place_model
-from sm120kit.fleet.open_files import open_files
-from sm120kit.fleet.order import Order
+from sm120kit.fleet.order.api_key import api_key_words
+from sm120kit.fleet.order.order import Order
+from sm120kit.fleet.preparation.choose_gpus import choose_gpus
+from sm120kit.fleet.preparation.forecast import Forecast, forecasts
+from sm120kit.fleet.preparation.gpus_of import refuse_split
+from sm120kit.fleet.preparation.make_spec import Ground, make_spec, replica_groups
+from sm120kit.fleet.preparation.model_place import ModelPlace, place_model
+from sm120kit.fleet.preparation.open_files import open_files
+from sm120kit.fleet.preparation.settle_arguments import Settled, settle_arguments, settled
+from sm120kit.fleet.preparation.target_read import TargetRead
+from sm120kit.fleet.preparation.warm_key import warm_key
 from sm120kit.fleet.process.hide_arguments import hide_arguments
 from sm120kit.fleet.rehearsal import built_in
-from sm120kit.fleet.settle_arguments import Settled, settle_arguments, settled
 from sm120kit.fleet.spec import FleetSpec, Gpu
-from sm120kit.fleet.target_read import TargetRead
 from sm120kit.fleet.types import Struct
-from sm120kit.fleet.warm_key import warm_key
 from sm120kit.snapshot.facts import Fact, Known, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.model_dir import read_model
@@ -98,7 +98,7 @@ def prepare(order: Order, environment: Mapping[str, str] | None = None) -> Prepa
         ),
     )
     if order.rehearse:
-        from sm120kit.fleet.read_rehearsal import refuse_faults_of_nobody
+        from sm120kit.fleet.preparation.read_rehearsal import refuse_faults_of_nobody
 
         refuse_faults_of_nobody(spec)
     hide_arguments(secrets_in(spec.arguments, spec.sglang).values())
@@ -109,10 +109,10 @@ def prepare(order: Order, environment: Mapping[str, str] | None = None) -> Prepa
 def _read(order: Order, caller: Mapping[str, str]) -> TargetRead:
     """Each way of reading is loaded where it is needed: a rehearsal does without what examines a machine."""
     if order.rehearse:
-        from sm120kit.fleet.read_rehearsal import read_rehearsal
+        from sm120kit.fleet.preparation.read_rehearsal import read_rehearsal
 
         return read_rehearsal(order)
-    from sm120kit.fleet.read_target import read_target
+    from sm120kit.fleet.preparation.read_target import read_target
 
     return read_target(order, caller)
 
@@ -121,7 +121,7 @@ def _staged(order: Order, place: ModelPlace, given: Settled) -> Settled:
     """The arguments as they are once the model lies on the RAM disk; clients go on using its old name."""
     if not order.stage:
         return given
-    from sm120kit.fleet.staging import staged_path
+    from sm120kit.fleet.preparation.staging import staged_path
 
     if not place.folder:
         raise Sm120kitError(
@@ -153,7 +153,7 @@ def _case(
     """The target with the launch line; of its GPUs those that servers are started on."""
     named: tuple[NamedGpu, ...] = ()
     if order.rehearse:
-        from sm120kit.fleet.read_rehearsal import hardware_used
+        from sm120kit.fleet.preparation.read_rehearsal import hardware_used
 
         named = hardware_used(order, gpus)
     request = Request(gpus=named, launch=given.line, model=facts)

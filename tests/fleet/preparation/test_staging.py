@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet import staging
-from sm120kit.fleet.staging import MARKER, missing_bytes, read_marker, stage_model, staged_path
+from sm120kit.fleet.preparation import staging
+from sm120kit.fleet.preparation.staging import MARKER, missing_bytes, read_marker, stage_model, staged_path
 
 MIB = 1 << 20
 
@@ -139,7 +139,7 @@ def test_a_model_that_changes_while_it_is_copied(source: Path, tmp_path: Path) -
 
 SLOW = """
 import sys, time
-from sm120kit.fleet.staging import stage_model
+from sm120kit.fleet.preparation.staging import stage_model
 def progress(done, whole):
     print(done, flush=True)
     time.sleep(float(sys.argv[3]))

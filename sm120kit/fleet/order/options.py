@@ -1,13 +1,13 @@
 """The one table of what a launch can be asked for: option on the command line, key in a fleet.toml, place in an
-:class:`~sm120kit.fleet.order.Order`, default, help. The command, the reader of the file and ``--print-config`` are all
-made from it."""
+:class:`~sm120kit.fleet.order.order.Order`, default, help. The command, the reader of the file and ``--print-config``
+are all made from it."""
 
 from __future__ import annotations
 
 from functools import reduce
 from typing import Any, Literal, get_args
 
-from sm120kit.fleet.order import Order
+from sm120kit.fleet.order.order import Order
 from sm120kit.fleet.spec import Thinking
 from sm120kit.fleet.types import LEVELS, Struct
 

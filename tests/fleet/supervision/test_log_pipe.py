@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sm120kit.fleet.log_pipe import LogPipe
-from sm120kit.fleet.secrets import Redactor, secret_values
+from sm120kit.fleet.supervision.log_pipe import LogPipe
+from sm120kit.fleet.supervision.secrets import Redactor, secret_values
 
 
 def written(path: Path, *pieces: bytes, secrets: tuple[str, ...] = ()) -> tuple[bytes, list[str]]:

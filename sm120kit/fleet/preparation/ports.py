@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sm120kit.diagnosis.launch import LaunchLine
 from sm120kit.engines.sglang.ports import HIGHEST, highest_port, ports_beside
 from sm120kit.errors import Sm120kitError
-from sm120kit.fleet.order import Order
+from sm120kit.fleet.order.order import Order
 
 _STEP_WITH_MORE = 10
 """Distance of two servers that take more ports than their own: theirs would fall on each other with a step of one."""

@@ -10,14 +10,14 @@ from contextlib import suppress
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from sm120kit.fleet.board import Board
-from sm120kit.fleet.death import causes_in
-from sm120kit.fleet.liveness import Ask, Liveness
-from sm120kit.fleet.log_pipe import LogPipe
 from sm120kit.fleet.process.child import Child, watch
-from sm120kit.fleet.restarting import after_death
-from sm120kit.fleet.secrets import Redactor
 from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
+from sm120kit.fleet.supervision.board import Board
+from sm120kit.fleet.supervision.death import causes_in
+from sm120kit.fleet.supervision.liveness import Ask, Liveness
+from sm120kit.fleet.supervision.log_pipe import LogPipe
+from sm120kit.fleet.supervision.restarting import after_death
+from sm120kit.fleet.supervision.secrets import Redactor
 from sm120kit.fleet.types import Cause, Death, ProcessId, State
 
 _LOOK_S = 0.05

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from sm120kit.fleet.liveness import Liveness
+from sm120kit.fleet.supervision.liveness import Liveness
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
-from sm120kit.fleet.options import BY_KEY, Option
+from sm120kit.fleet.order.options import BY_KEY, Option
 from sm120kit.fleet.types import Struct
 from sm120kit.text import visible
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from sm120kit.fleet.gather import Gather
+from sm120kit.fleet.supervision.gather import Gather
 
 
 class Asked:
