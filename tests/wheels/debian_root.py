@@ -36,6 +36,12 @@ ENVIRONMENT = {
     "HOME": "/root",
 }
 
+_NEEDED = (
+    "click", "jinja2", "markdown-it-py", "markupsafe", "mdurl", "msgspec", "nvidia-ml-py", "packaging", "psutil",
+    "pyelftools", "pygments", "rich",
+)  # fmt: skip
+"""What sm120kit requires, with what that requires."""
+
 _ROOT = Path(__file__).resolve().parents[2]
 _NOT_OF_PYTHON = frozenset(
     {"__pycache__", "ensurepip", "idlelib", "lib2to3", "pydoc_data", "site-packages", "test", "tests", "tkinter",
@@ -167,7 +173,7 @@ def _lay_sm120kit(root: Path) -> None:
     doctor = root / "opt/doctor"
     for name, place in (("sm120kit", ""), ("checks", "sm120kit/_data"), ("templates", "sm120kit/_data")):
         shutil.copytree(_ROOT / name, doctor / place / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("click", "msgspec", "nvidia-ml-py", "pyelftools"):
+    for name in _NEEDED:
         for file in distribution(name).files or ():
             source = Path(str(distribution(name).locate_file(file)))
             if not str(file).startswith("..") and source.is_file() and source.suffix != ".pyc":
@@ -177,11 +183,18 @@ def _lay_sm120kit(root: Path) -> None:
 
 def inside(root: Path, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     """``sm120kit`` run in that root, as a process of a container of it would be."""
-    start = "import sys; sys.path.insert(0, '/opt/doctor'); from sm120kit.cli.main import run; run()"
+    return run_in(root, environment, f"{VENV}/bin/python", "-I", "-B", "-c", START, *arguments)
+
+
+START = "import sys; sys.path.insert(0, '/opt/doctor'); from sm120kit.cli.main import run; run()"
+"""Starts the sm120kit that lies beside the environment it examines."""
+
+
+def run_in(root: Path, environment: dict[str, str], *command: str) -> subprocess.CompletedProcess[str]:
+    """A command run in that root with these variables alone."""
     variables = [f"{name}={value}" for name, value in environment.items()]
-    python = [f"{VENV}/bin/python", "-I", "-B", "-c", start]
     return subprocess.run(
-        ["chroot", str(root), "/usr/bin/env", "-i", *variables, *python, *arguments],
+        ["chroot", str(root), "/usr/bin/env", "-i", *variables, *command],
         check=False, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 

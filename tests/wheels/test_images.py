@@ -19,9 +19,22 @@ from typing import Any
 
 import pytest
 
+from sm120kit.smoke.render import HOME, render_ci
 from tests.image_archives import REFERENCE
 from tests.programs import give_up
-from tests.wheels.debian_root import CUDA_HOME, ENVIRONMENT, SITE, VENV, clone_of, debian_root, inside, members_below
+from tests.smoke.test_render import runs_and_variables
+from tests.wheels.debian_root import (
+    CUDA_HOME,
+    ENVIRONMENT,
+    SITE,
+    START,
+    VENV,
+    clone_of,
+    debian_root,
+    inside,
+    members_below,
+    run_in,
+)
 from tests.wheels.trees import TOOLKIT_WHEELS, lay
 
 pytestmark = pytest.mark.wheels
@@ -142,6 +155,36 @@ def test_smoke_says_it_with_its_exit_code(planted: Planted, tmp_path: Path) -> N
     steps = {step["name"]: step["outcome"] for step in json.loads(entered.stdout)["steps"]}
     assert steps["prove"] == ("failed" if planted.fault.breaks_proof else "passed"), entered.stdout
     assert entered.returncode == (1 if planted.fault.errors else 0)
+
+
+def test_a_repair_baked_into_an_image(root: Path, tmp_path: Path) -> None:
+    """The RUN parts of the rendered stage over a broken toolkit, in the image; then that image from outside."""
+    with clone_of(root) as clone:
+        home = clone / CUDA_HOME[1:]
+        (home / "lib64").unlink()
+        (home / "lib/libcudart.so").unlink()
+        shutil.rmtree(home / "lib/stubs")
+        program = clone / HOME[1:] / "bin/sm120kit"
+        program.parent.mkdir(parents=True)
+        program.write_text(f'#!/bin/sh\nexec {VENV}/bin/python -I -B -c "{START}" "$@"\n')
+        program.chmod(0o755)
+        stage = render_ci("dockerfile", level="prove", gpu="rtx-5090", driver=DRIVER, python=f"{VENV}/bin/python")
+        environment, said = dict(ENVIRONMENT), ""
+        for word, rest in list(runs_and_variables(stage))[3:]:  # the RUN before installs from a network
+            if word == "ENV":
+                environment |= dict(pair.split("=", 1) for pair in rest.split())
+            elif word == "RUN":
+                done = run_in(clone, environment, "/bin/sh", "-c", rest)
+                assert done.returncode == 0, done.stdout + done.stderr
+                said = done.stdout
+        assert "Smoke test at level prove passed" in said
+        layers = [_layer(tmp_path, "all", clone, list(members_below(clone)))]
+        archive = _docker_save(tmp_path / "image.tar", Planted(FAULTS["healthy"], clone, layers, environment))
+        answer = _smoke("--image-archive", str(archive), *GPU, "--driver", DRIVER, "--format", "json")
+        assert answer.returncode == 0, answer.stdout
+        unbaked = Planted(FAULTS["healthy"], clone, layers, ENVIRONMENT)
+        without = _smoke("--image-archive", str(_docker_save(archive, unbaked)), *GPU, "--driver", DRIVER)
+        assert without.returncode == 1
 
 
 def _plant(fault: Fault, root: Path) -> None:
