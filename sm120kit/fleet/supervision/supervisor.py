@@ -39,6 +39,7 @@ from sm120kit.fleet.supervision.gather import Gather
 from sm120kit.fleet.supervision.judging import Judge
 from sm120kit.fleet.supervision.life import Engine, Life
 from sm120kit.fleet.supervision.memory_left import memory_left
+from sm120kit.fleet.supervision.memory_watch import watch_memory
 from sm120kit.fleet.supervision.secrets import Redactor, secret_values
 from sm120kit.fleet.supervision.sglang_engine import OpenAsking, SglangEngine, gpu_reader_of
 from sm120kit.fleet.supervision.warm import is_warm, mark_warm
@@ -78,7 +79,9 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self._stop.set)
         loop.add_reader(attached, self._launcher_speaks, attached)
-        ticking = asyncio.ensure_future(self._tick())
+        beside = [asyncio.ensure_future(self._tick())]
+        if self._reader:
+            beside.append(asyncio.ensure_future(watch_memory(self._spec, self._board, self._reader)))
         starting = asyncio.ensure_future(self._start_all())
         try:
             await self._stop.wait()
@@ -86,8 +89,9 @@ class Supervisor:
             starting.cancel()
             await asyncio.gather(starting, return_exceptions=True)
             await self._end_all()
-            ticking.cancel()
-            await asyncio.gather(ticking, return_exceptions=True)
+            for each in beside:
+                each.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
 
     async def _start_all(self) -> None:
         """One first where the caches are cold, then all others at once."""
