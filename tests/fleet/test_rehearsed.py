@@ -19,6 +19,7 @@ from sm120kit.fleet.rehearsal.scheduler import PROCESS_NAME
 from sm120kit.fleet.spec import Limits, RestartPolicy
 from sm120kit.fleet.supervising import attach, list_fleets, read_fleet, restart, start
 from sm120kit.fleet.types import Fleet, Verdict
+from sm120kit.fleet.whose import fleet_of
 from tests.fleet.rehearsing import Rehearsed, rehearsed, spec_of, story
 
 
@@ -258,6 +259,14 @@ def test_a_name_is_taken_while_its_fleet_runs() -> None:
         fleet.settled()
         fleet.stop()
     assert attach(spec) is None
+
+
+def test_processes_tell_whose_they_are() -> None:
+    with rehearsed(spec_of(1)) as fleet:
+        state = fleet.settled()
+        assert fleet_of(state.replicas[0].pid or 0) == "test"
+        assert fleet_of(os.getpid()) == ""
+        fleet.stop()
 
 
 def test_a_restart_that_was_asked_for() -> None:

@@ -34,7 +34,8 @@ def ask_gpus(prepared: Prepared, _environment: Mapping[str, str]) -> Answer:
         for finding in _busy(gpu, forecast, prepared)
     )
     free = min(gpu.memory_total - gpu.memory_used for gpu in gpus)
-    return Answer("gpus", f"{len(gpus)} GPUs, at least {free / _GIB:.1f} GiB free on each", findings)
+    which = "1 GPU," if len(gpus) == 1 else f"{len(gpus)} GPUs, at least"
+    return Answer("gpus", f"{which} {free / _GIB:.1f} GiB free{' on each' if len(gpus) > 1 else ''}", findings)
 
 
 def _busy(gpu: Gpu, forecast: Forecast, prepared: Prepared) -> Iterator[Finding]:

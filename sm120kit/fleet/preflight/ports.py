@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import errno
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sm120kit.diagnosis.findings import at
-from sm120kit.diagnosis.types import Evidence, Finding, Manual
+from sm120kit.diagnosis.types import Finding, Manual
 from sm120kit.engines.sglang.ports import ports_beside
 from sm120kit.fleet.preflight.findings import stops
 from sm120kit.fleet.preflight.types import Answer
 from sm120kit.fleet.preparation.prepare import Prepared
-from sm120kit.fleet.verification.port_owner import listening
+from sm120kit.fleet.verification.port_owner import Holder, listening
+from sm120kit.fleet.whose import fleet_of
 
 _CHECK = "launch.port-taken"
 _LOCAL = "127.0.0.1"
+_SHOWN = 3
+"""Ports whose owners are named."""
 
 
 class _Wanted(NamedTuple):
@@ -32,7 +35,7 @@ def ask_ports(prepared: Prepared, _environment: Mapping[str, str]) -> Answer:
     refused = [(each, reason) for each in wanted if (reason := _refused(each))]
     names = sorted({each.port for each in wanted})
     text = f"ports {_ranges(names)} on {prepared.spec.host}"
-    return Answer("ports", text, tuple(_finding(each, reason) for each, reason in refused))
+    return Answer("ports", text, tuple(_findings(refused)))
 
 
 def _wanted(prepared: Prepared) -> Iterator[_Wanted]:
@@ -61,50 +64,70 @@ def _refused(wanted: _Wanted) -> OSError | None:
     return None
 
 
-def _finding(wanted: _Wanted, error: OSError) -> Finding:
-    name = f"port {wanted.port} ({wanted.purpose} of server {wanted.server})"
-    evidence = [at(error.strerror or str(error), f"bind {wanted.host} {wanted.port}")]
+def _findings(refused: Iterable[tuple[_Wanted, OSError]]) -> Iterator[Finding]:
+    """One for all ports of a purpose that are refused for the same reason: eight servers make one sentence."""
+    alike: dict[tuple[int, str], list[tuple[_Wanted, OSError]]] = {}
+    for wanted, error in refused:
+        alike.setdefault((error.errno or 0, wanted.purpose), []).append((wanted, error))
+    for group in alike.values():
+        yield _finding([wanted for wanted, _ in group], group[0][1])
+
+
+def _finding(wanted: Sequence[_Wanted], error: OSError) -> Finding:
+    ports, servers = sorted(each.port for each in wanted), sorted(each.server for each in wanted)
+    host, several = wanted[0].host, len(wanted) > 1
+    name = f"port{'s' if several else ''} {_ranges(ports)} ({wanted[0].purpose} of server{'s' if several else ''} "
+    name += f"{_ranges(servers)})"
+    evidence = [at(error.strerror or str(error), f"bind {host} {ports[0]}")]
     if error.errno == errno.EADDRINUSE:
-        message = f"{name} is taken"
-        evidence += _owners(wanted.port)
-        remedies = [
-            Manual(f"End the process that owns port {wanted.port}", (f"ss -ltnp 'sport = :{wanted.port}'",)),
+        message = f"{name} {'are' if several else 'is'} taken"
+        owners = [owner for port in ports[:_SHOWN] for owner in _owners(port)]
+        evidence += [at(each.text, "/proc") for each in owners]
+        fleets = dict.fromkeys(each.fleet for each in owners if each.fleet)
+        remedies = [Manual(f"Stop the fleet {name} that has it", (f"sm120kit stop {name}",)) for name in fleets]
+        remedies += [
+            Manual(f"End the process that owns port {ports[0]}", (f"ss -ltnp 'sport = :{ports[0]}'",)),
             Manual("Or move the fleet: --base-port for HTTP, --base-nccl-port for torch.distributed"),
         ]
     elif error.errno in (errno.EACCES, errno.EPERM):
         message = f"{name} may not be opened by this user"
         remedies = [Manual("Take ports above 1023 with --base-port")]
     elif error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
-        message = f"{wanted.host} is no address of this machine, so no server can listen there"
+        message = f"{host} is no address of this machine, so no server can listen there"
         remedies = [Manual("Listen on 127.0.0.1, on 0.0.0.0, or on an address that this machine has: --host")]
     else:
         message = f"{name} cannot be opened: {error.strerror or error}"
         remedies = [Manual("Take other ports with --base-port")]
-    return stops(_CHECK, f"{wanted.host}:{wanted.port}", message, evidence, remedies)
+    return stops(_CHECK, f"{host}:{_ranges(ports)}", message, evidence, remedies)
 
 
-def _owners(port: int) -> list[Evidence]:
+class _Owner(NamedTuple):
+    text: str
+    fleet: str = ""
+
+
+def _owners(port: int) -> list[_Owner]:
     """Who listens there. A command line may hold secrets, so a process is named by its name alone."""
     try:
         holders = listening((port,))
     except OSError:
         return []
-    return [
-        at(
-            f"{holder.address} belongs to " + (_name(holder.pid) if holder.pid else "a process of another user"),
-            "/proc",
-        )
-        for holder in holders
-    ]
+    return [_owner(holder) for holder in holders]
 
 
-def _name(pid: int) -> str:
+def _owner(holder: Holder) -> _Owner:
     import psutil
 
+    where = f"{holder.address}:{holder.port} belongs to"
+    if holder.pid is None:
+        return _Owner(f"{where} a process of another user")
     try:
-        return f"process {pid} ({psutil.Process(pid).name()})"
+        name = psutil.Process(holder.pid).name()
     except psutil.Error:
-        return f"process {pid}, which has ended since"
+        return _Owner(f"{where} process {holder.pid}, which has ended since")
+    fleet = fleet_of(holder.pid)
+    of_it = f" of fleet {fleet}" if fleet else ""
+    return _Owner(f"{where} process {holder.pid} ({name}){of_it}", fleet)
 
 
 def _ranges(ports: Iterable[int]) -> str:

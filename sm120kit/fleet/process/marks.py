@@ -74,12 +74,20 @@ def sweep(mark: str, limit_s: float = 20.0) -> tuple[ProcessId, ...]:
 def all_marks() -> dict[str, tuple[ProcessId, ...]]:
     """Every mark that a living process of this user carries, with its processes."""
     found: dict[str, list[ProcessId]] = {}
-    begin = f"{VARIABLE}=".encode()
     for pid in _all_pids():
-        for entry in _environment(pid).split(b"\0"):
-            if entry.startswith(begin) and (process := identify(pid)):
-                found.setdefault(entry[len(begin) :].decode("utf-8", "replace"), []).append(process)
+        mark = mark_of(pid)
+        if mark and (process := identify(pid)):
+            found.setdefault(mark, []).append(process)
     return {mark: tuple(processes) for mark, processes in found.items()}
+
+
+def mark_of(pid: int) -> str:
+    """The mark that a process carries; empty where it has none, or may not be looked at."""
+    begin = f"{VARIABLE}=".encode()
+    for entry in _environment(pid).split(b"\0"):
+        if entry.startswith(begin):
+            return entry[len(begin) :].decode("utf-8", "replace")
+    return ""
 
 
 def _all_pids() -> Iterator[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -77,6 +77,23 @@ def test_a_taken_port_is_found_with_its_owner() -> None:
     assert (found.check, found.severity) == ("launch.port-taken", Severity.ERROR)
     assert f"port {port} (HTTP of server 0) is taken" in found.message
     assert any(f"process {os.getpid()}" in evidence.text for evidence in found.evidence)
+
+
+def test_ports_of_several_servers_are_one_sentence() -> None:
+    for base in range(20_000, 29_000, 7):
+        with ExitStack() as stack:
+            try:
+                for port in range(base, base + 3):
+                    stack.enter_context(socket.create_server(("127.0.0.1", port)))
+            except OSError:
+                continue
+            findings = ask_ports(
+                rehearsed(gpu="rtx-pro-6000x3", base_port=base, base_nccl_port=base + 100), {}
+            ).findings
+            found = next(each for each in findings if "HTTP" in each.message)
+            assert f"ports {base}-{base + 2} (HTTP of servers 0-2) are taken" in found.message
+            assert len([each for each in found.evidence if "belongs to process" in each.text]) == 3
+            return
 
 
 def test_a_port_of_torch_distributed_that_is_taken() -> None:
