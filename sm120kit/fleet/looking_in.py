@@ -52,23 +52,29 @@ def verified_again(fleet: Fleet, *, level: Level, thinking: Thinking, api_key: s
 
 
 def _subject(fleet: Fleet, replica: Replica, memory: dict[str, GpuMemory]) -> Subject:
+    uuids = replica.gpu.split(",") if replica.gpu else []
     return Subject(
         index=replica.index,
         url=replica.url or address_of(fleet.host, replica.port),
         requested=replica.requested,
-        # Of the plan the state keeps the one number that people ask for; nobody looks at tokens here.
-        expected=None if replica.predicted is None else Expectation(granted=replica.predicted, tokens=0),
+        expected=_expected(replica),
         root=replica.process,
         port=replica.port,
-        gpus=tuple(_gpu(uuid, memory) for uuid in replica.gpu.split(",") if uuid in memory),
+        gpus=tuple(
+            Gpu(uuid, 0, "", "", memory[uuid].total, before)
+            for uuid, before in zip(uuids, replica.memory_before or (0,) * len(uuids), strict=True)
+            if uuid in memory
+        ),
         served_model_name=fleet.served_model_name,
         model=fleet.model,
     )
 
 
-def _gpu(uuid: str, memory: dict[str, GpuMemory]) -> Gpu:
-    """A GPU of which only the size is known: enough to compare it with its sisters of that size."""
-    return Gpu(uuid, 0, "", "", memory[uuid].total)
+def _expected(replica: Replica) -> Expectation | None:
+    """What the state keeps of the plan; nobody looks at tokens here."""
+    if replica.predicted is None:
+        return None
+    return Expectation(replica.predicted, 0, replica.planned_memory, replica.roofline)
 
 
 def _runs(fleet: Fleet, replica: Replica) -> bool:

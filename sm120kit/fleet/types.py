@@ -100,6 +100,12 @@ class Replica(Struct, frozen=True):
     """What it took from its start until it answered."""
     memory_used: int | None = None
     """What its GPUs hold."""
+    memory_before: tuple[int, ...] = ()
+    """What each of them held before the launch."""
+    planned_memory: int | None = None
+    """What the plan expects it to add on each of them."""
+    roofline: float | None = None
+    """Upper bound of its decoding by the plan, tokens a second."""
     tokens_per_second: float | None = None
     """Measured under load; ``None`` below level load."""
     roofline_share: float | None = None

@@ -12,6 +12,7 @@ import pytest
 
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.aftermath import end_orphans
+from sm120kit.fleet.looking_in import verified_again
 from sm120kit.fleet.process.family import family
 from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.marks import marked
@@ -259,6 +260,15 @@ def test_a_name_is_taken_while_its_fleet_runs() -> None:
         fleet.settled()
         fleet.stop()
     assert attach(spec) is None
+
+
+def test_a_later_look_holds_memory_against_the_plan_too() -> None:
+    with rehearsed(spec_of(1)) as fleet:
+        state = fleet.settled()
+        seen = verified_again(state, level="quick", thinking="auto", api_key="")
+        assert seen.verified, story(seen)
+        assert "planned 80.00 GiB" in verdict(seen, 0, "memory").evidence
+        fleet.stop()
 
 
 def test_processes_tell_whose_they_are() -> None:

@@ -253,6 +253,9 @@ def _first_replica(spec: FleetSpec, replica: ReplicaSpec, now: float) -> Replica
         gpu_index=",".join(str(gpu.index) for gpu in replica.gpus),
         nccl_port=replica.nccl_port,
         since=now,
+        memory_before=tuple(gpu.memory_used for gpu in replica.gpus),
+        planned_memory=replica.expected.footprint if replica.expected else None,
+        roofline=replica.expected.roofline_tokens_per_second if replica.expected else None,
     )
 
 
