@@ -176,13 +176,22 @@ def _default_interpreter(context: Context) -> tuple[str, str]:
     own = own_interpreter(context)
     if held := _engines(files, own):
         return own.executable, _sentence(f"the Python that runs sm120kit, since it has {' and '.join(held)}", remarks)
-    python3 = context.which("python3")
+    python3 = _python3_on_path(context, own)
     if python3 is None:
         raise _unreadable(
             "; ".join([*remarks, "no virtual environment is active, and there is no python3 on PATH"]),
             "Name an interpreter with --python, or a folder of packages with --site-packages.",
         )
     return python3, _sentence("python3 on PATH, since no virtual environment is active", remarks)
+
+
+def _python3_on_path(context: Context, own: Interpreter) -> str | None:
+    """The first one, not counting the virtual environment that holds sm120kit: uvx puts that before all others."""
+    found = context.which_all("python3")
+    if own.prefix == own.base_prefix:
+        return next(iter(found), None)
+    others = (path for path in found if not is_own_interpreter(context.files, path))
+    return next(others, next(iter(found), None))
 
 
 def _of_site_packages(context: Context, options: TargetOptions) -> ResolvedTarget:

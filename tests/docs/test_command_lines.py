@@ -45,7 +45,9 @@ def test_the_commands_of_a_page(page: str, tmp_path: Path, record_property: Call
 
 def test_the_ci_runs_what_it_is_said_to_run() -> None:
     calls = re.findall(r"^  marked_block (\S+) '?([^'\s]+)'?$", (ROOT / ".ci/run").read_text(), re.MULTILINE)
-    marked = {(line.page, line.line): line.text for page in pages() for line in command_lines(page) if line.in_ci}
+    marked: dict[tuple[str, int], str] = {}
+    for line in (line for page in pages() for line in command_lines(page) if line.in_ci):
+        marked[line.page, line.line] = marked.get((line.page, line.line), "") + line.text
     assert len(calls) == len(marked)
     for page, word in calls:
         assert [text for (of, _), text in marked.items() if of == page and word in text], (

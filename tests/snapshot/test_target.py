@@ -87,6 +87,9 @@ def test_the_order_of_defaults(real_venv: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("PATH", f"{real_venv}/bin:{os.environ['PATH']}")
     path, why = taken()
     assert (path, why) == (f"{real_venv}/bin/python3", "python3 on PATH, since no virtual environment is active")
+    monkeypatch.setenv("PATH", f"{os.path.dirname(sys.executable)}:{real_venv}/bin:{os.environ['PATH']}")
+    assert sys.prefix != sys.base_prefix, "these tests run in a virtual environment"
+    assert taken() == (path, why), "that of sm120kit itself is not what is meant, though uvx puts it first"
     monkeypatch.setattr(target, "_ENGINES", ("pytest", "no-such-engine"))
     path, why = taken()
     assert (path, why) == (sys.executable, "the Python that runs sm120kit, since it has pytest")
