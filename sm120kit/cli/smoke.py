@@ -38,6 +38,8 @@ Examples:
       an image as docker save wrote it, on a machine without a GPU
   sm120kit smoke --level prove --gpu rtx-pro-6000 --format junit -o smoke.xml
       inside the image: the doctor, and everything compiled and linked for real
+  sm120kit smoke --level serve --python /srv/venv/bin/python
+      the same, and one server of a tiny model, which must answer
   sm120kit smoke --render github --gpu rtx-pro-6000 -o .github/workflows/smoke.yml
       a job that does this; gitlab and dockerfile are there too
 
@@ -45,6 +47,7 @@ Examples:
 Levels, each with those before it:
   static   what the doctor says, for the hardware named
   prove    preprocess, compile and link with the target's own tools
+  serve    a tiny model, made on the spot, through sm120kit launch, verified and ended
 
 \b
 Exit codes: 0 good, 1 a step failed, 2 wrong usage, 3 a fault of sm120kit itself,
@@ -57,7 +60,14 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
 @subcommand(epilog=EPILOG)
-@option("--level", type=click.Choice(["static", "prove"]), default="static", show_default=True, help="How far to go.")
+@option(
+    "--level",
+    type=click.Choice(["static", "prove", "serve"]),
+    default="static",
+    show_default=True,
+    help="How far to go.",
+)
+@click.option("--rehearse", is_flag=True, help="With --level serve: a stand-in serves, on a simulated GPU.")
 @target_options(takes_snapshot=True)
 @option(
     "--fail-on",
@@ -90,6 +100,7 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 def command(
     *,
     level: Level,
+    rehearse: bool,
     target: Asked,
     fail_on: FailOn,
     suppressions: str,
@@ -113,11 +124,13 @@ def command(
         raise Sm120kitError("--image goes with --render", hint="Name the file to examine with --image-archive")
     lived_with = suppressions_in(suppressions)
     checks = read_catalogue(checks_dirs).checks
-    if level == "prove" and (target.snapshot or target.options.of_image):
+    if level != "static" and (target.snapshot or target.options.of_image):
         raise Sm120kitError(
-            "--level prove runs the target's compiler, and a snapshot or an image has none that can be run",
-            hint="Run it inside the image: docker run IMAGE sm120kit smoke --level prove …",
+            f"--level {level} runs the target's programs, and a snapshot or an image has none that can be run",
+            hint=f"Run it inside the image: docker run IMAGE sm120kit smoke --level {level} …",
         )
+    if rehearse and level != "serve":
+        raise Sm120kitError("--rehearse goes with --level serve", hint="Nothing is started at the other levels")
     target = replace(target, options=replace(target.options, data_dir=data_dir))
 
     snapshot = target.read()
@@ -126,13 +139,24 @@ def command(
     steps = [static_step(report, fail_on, time.monotonic() - start)]
     _tell(steps[-1])
     proofs: tuple[ProofReport, ...] = ()
-    if level == "prove":
+    if level != "static":
         before_proofs = time.monotonic()
         proofs = _proofs(target, snapshot, request, checks)
         steps.append(prove_step(proofs, fail_on, time.monotonic() - before_proofs))
         _tell(steps[-1])
 
-    smoke = smoke_report(level, steps, report, proofs, time.monotonic() - start)
+    fleet = None
+    if level == "serve":
+        from sm120kit.cli.smoke_serve import serve
+        from sm120kit.smoke.serving import serve_step
+
+        before_serving = time.monotonic()
+        served = serve(target, sglang_arguments, data_dir=data_dir, rehearse=rehearse)
+        fleet = served.fleet
+        steps.append(serve_step(served, fail_on, time.monotonic() - before_serving))
+        _tell(steps[-1])
+
+    smoke = smoke_report(level, steps, report, proofs, time.monotonic() - start, fleet)
     write_result(_rendered(smoke, form, fail_on, output), output)
     _append_summary(smoke)
     report_crashes(results)

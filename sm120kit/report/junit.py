@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sm120kit.diagnosis.types import CheckLine, FailOn, Outcome, Proof, ProofReport, Report, ReportedFinding
+from sm120kit.fleet.types import Fleet, Verdict
 from sm120kit.report.remedies import shown
 from sm120kit.report.wording import suppression_remarks
 from sm120kit.smoke.types import SmokeReport, Step
@@ -25,6 +26,7 @@ def render_smoke_junit(smoke: SmokeReport, fail_on: FailOn = "error") -> str:
     """The same of a smoke test: a suite for each step, with its seconds."""
     suites = [_doctor_suite(smoke.report, fail_on)]
     suites += [_proof_suite(smoke.proofs, step, fail_on) for step in smoke.steps if step.name == "prove"]
+    suites += [_serve_suite(smoke.fleet, step) for step in smoke.steps if step.name == "serve"]
     for suite, step in zip(suites, smoke.steps, strict=True):
         suite.set("time", f"{step.seconds:.3f}")
     return _document(suites)
@@ -54,6 +56,24 @@ def _proof_suite(proofs: Sequence[ProofReport], step: Step, fail_on: FailOn) -> 
         cases.append(case)
     why = [f"{report.cuda_home}: {report.architecture}, {report.architecture_why}" for report in proofs]
     return _suite("sm120kit prove", facts, cases, why)
+
+
+def _serve_suite(fleet: Fleet | None, step: Step) -> Element:
+    facts = {"verdict": step.outcome, "rehearsal": str(bool(fleet and fleet.rehearsal)).lower()}
+    cases = [_verdict_case(verdict, step) for each in (fleet.replicas if fleet else ()) for verdict in each.verdicts]
+    whole = Element("testcase", classname="sm120kit.serve", name="server")
+    if step.outcome != "passed":
+        _result(whole, "failure" if step.outcome == "failed" else "skipped", step.outcome, step.reason, "")
+    return _suite("sm120kit serve", facts, [*cases, whole], [step.reason])
+
+
+def _verdict_case(verdict: Verdict, step: Step) -> Element:
+    case = Element("testcase", classname="sm120kit.serve", name=verdict.name)
+    if verdict.passed is None:
+        _result(case, "skipped", "not judged", verdict.evidence, "")
+    elif not verdict.passed and step.outcome == "failed":
+        _result(case, "failure", "failed", verdict.evidence, "")
+    return case
 
 
 def _suite(name: str, facts: Mapping[str, str], cases: list[Element], remarks: Sequence[str]) -> Element:

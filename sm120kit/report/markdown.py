@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from sm120kit.diagnosis.types import Evidence, Fact, Outcome, Proof, Report, ReportedFinding
+from sm120kit.fleet.types import Verdict
 from sm120kit.report.remedies import shown
 from sm120kit.report.wording import headline, suppression_remarks, tally, unknowns
 from sm120kit.smoke.types import SmokeReport
@@ -26,7 +27,15 @@ def render_smoke_markdown(smoke: SmokeReport) -> str:
     for proof in smoke.proofs:
         lines += ["", f"## Proof of {_escaped(proof.cuda_home)}", "", "| proof | outcome | |", "|---|---|---|"]
         lines += [_proof_row(each) for each in proof.proofs]
+    if smoke.fleet:
+        lines += ["", "## The server", "", "| verdict | outcome | |", "|---|---|---|"]
+        verdicts = [verdict for replica in smoke.fleet.replicas for verdict in replica.verdicts]
+        lines += [f"| {each.name} | {_judged(each)} | {_escaped(each.evidence)} |" for each in verdicts]
     return "\n".join(lines) + "\n"
+
+
+def _judged(verdict: Verdict) -> str:
+    return {True: "passed", False: "failed", None: "not judged"}[verdict.passed]
 
 
 def _proof_row(proof: Proof) -> str:

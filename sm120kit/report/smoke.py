@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sm120kit.report.fleet import render_summary
 from sm120kit.report.lines import Lines, Row
 from sm120kit.report.proof import render_proof
 from sm120kit.report.terminal import render_terminal
@@ -15,6 +16,8 @@ def render_smoke(smoke: SmokeReport, *, width: int = 100, colour: bool = False, 
     """The whole report; the verdict stands at the end, where a CI log ends."""
     parts = [render_terminal(smoke.report, width=width, colour=colour, encoding=encoding)]
     parts += [render_proof(proof, width=width, colour=colour) for proof in smoke.proofs]
+    if smoke.fleet:
+        parts.append(render_summary(smoke.fleet, smoke.fleet.updated, width=width, colour=colour, encoding=encoding))
     lines = Lines(width, encoding)
     lines.table([Row(step.name, f"{WORDS[step.outcome]}, {step.seconds:.1f} s", step.reason) for step in smoke.steps])
     lines.prose(verdict(smoke), style=_STYLES[smoke.outcome])

@@ -7,10 +7,11 @@ from typing import Literal
 import msgspec
 
 from sm120kit.diagnosis.types import ProofReport, Report
+from sm120kit.fleet.types import Fleet
 
 SCHEMA = "sm120kit.smoke/1"
 
-Level = Literal["static", "prove"]
+Level = Literal["static", "prove", "serve"]
 """How far a smoke test goes; each level takes in the one before."""
 
 StepOutcome = Literal["passed", "failed", "unknown"]
@@ -45,3 +46,5 @@ class SmokeReport(Struct, frozen=True):
     """What the doctor says: the step ``static``."""
     proofs: tuple[ProofReport, ...] = ()
     """One for each toolkit that was proved: the step ``prove``."""
+    fleet: Fleet | None = None
+    """The server that was started, as it was judged: the step ``serve``."""

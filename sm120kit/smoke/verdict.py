@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sm120kit.diagnosis.report import exit_code
 from sm120kit.diagnosis.types import FailOn, ProofReport, Report
 from sm120kit.errors import FINDINGS, GOOD, OWN_FAULT
+from sm120kit.fleet.types import Fleet
 from sm120kit.smoke.types import SCHEMA, Level, SmokeReport, Step, StepOutcome
 from sm120kit.version import __version__
 
@@ -50,7 +51,12 @@ def prove_step(proofs: Sequence[ProofReport], fail_on: FailOn, seconds: float) -
 
 
 def smoke_report(
-    level: Level, steps: Sequence[Step], report: Report, proofs: Sequence[ProofReport], seconds: float
+    level: Level,
+    steps: Sequence[Step],
+    report: Report,
+    proofs: Sequence[ProofReport],
+    seconds: float,
+    fleet: Fleet | None = None,
 ) -> SmokeReport:
     """All of it together."""
     outcomes = {step.outcome for step in steps}
@@ -59,7 +65,9 @@ def smoke_report(
         outcome = "failed"
     elif "unknown" in outcomes:
         outcome = "unknown"
-    return SmokeReport(SCHEMA, __version__, level, report.target, outcome, seconds, tuple(steps), report, tuple(proofs))
+    return SmokeReport(
+        SCHEMA, __version__, level, report.target, outcome, seconds, tuple(steps), report, tuple(proofs), fleet
+    )
 
 
 def smoke_exit_code(smoke: SmokeReport) -> int:

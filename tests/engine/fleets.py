@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from sm120kit.fleet.state import folder_of, load_fleet
 from sm120kit.fleet.supervising import stop
 from sm120kit.fleet.types import Fleet
-from tests.engine.servers import ON_THE_CPU, cpu_environment, tiny_model
+from sm120kit.smoke.tiny_model import write_tiny_model
+from tests.engine.servers import ON_THE_CPU, cpu_environment
 from tests.engine.venvs import interpreter
 from tests.fleet.rehearsing import free_ports, story
 
@@ -56,7 +57,7 @@ def launched(
     version: str, home: Path, count: int, *options: str, arguments: Sequence[str] = (), name: str = "genuine"
 ) -> Iterator[Launched]:
     """``sm120kit launch`` for so many servers on the CPU, at work."""
-    model = tiny_model(home / "model", version)
+    model = write_tiny_model(home / "model")
     ports = free_ports(2 * count)
     command = [
         *(sys.executable, "-m", "sm120kit", "launch", str(model), "--name", name, "--replicas", str(count)),

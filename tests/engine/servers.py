@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import socket
@@ -22,58 +21,12 @@ from tests.engine.venvs import interpreter
 START_LIMIT_S = 300.0
 STOP_LIMIT_S = 20.0
 
-TINY_QWEN3 = {
-    "architectures": ["Qwen3ForCausalLM"],
-    "model_type": "qwen3",
-    "torch_dtype": "bfloat16",
-    "hidden_act": "silu",
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 16,
-    "max_position_embeddings": 4096,
-    "rms_norm_eps": 1e-6,
-    "rope_theta": 10000.0,
-    "vocab_size": 320,
-    "tie_word_embeddings": False,
-    "eos_token_id": 256,
-}
-
-_CHAT_TEMPLATE = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}assistant: "
-
-_TOKENIZER = """
-import sys
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-made = Tokenizer(models.BPE(vocab={letter: number for number, letter in enumerate(letters)}, merges=[]))
-made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-made.decoder = decoders.ByteLevel()
-made.add_special_tokens(["<|end|>"])
-made.save(sys.argv[1])
-"""
-
 
 class Running(NamedTuple):
     """One server that answers."""
 
     address: str
     log: Path
-
-
-def tiny_model(folder: Path, version: str) -> Path:
-    """A model of two small layers with a tokenizer of single bytes; its weights are made up when it is loaded."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(TINY_QWEN3))
-    (folder / "tokenizer_config.json").write_text(
-        json.dumps(
-            {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": "<|end|>", "chat_template": _CHAT_TEMPLATE}
-        )
-    )
-    command = [str(interpreter(version)), "-c", _TOKENIZER, str(folder / "tokenizer.json")]
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
-    return folder
 
 
 _LAST_PORT = 55_000

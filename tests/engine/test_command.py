@@ -13,7 +13,7 @@ import pytest
 from sm120kit.fleet.order.order import Order, TargetOrder
 from sm120kit.fleet.preparation.prepare import prepare
 from sm120kit.fleet.supervision.command import api_key_of, command_of
-from tests.engine.servers import tiny_model
+from sm120kit.smoke.tiny_model import write_tiny_model
 from tests.engine.venvs import VERSIONS, interpreter
 
 pytestmark = pytest.mark.engine
@@ -35,7 +35,7 @@ ASKED = ("api_key", "admin_api_key", "port", "host", "nccl_port", "random_seed",
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_setting_arrives_and_no_secret_is_seen(version: str, tmp_path: Path) -> None:
-    model = tiny_model(tmp_path / "model", version)
+    model = write_tiny_model(tmp_path / "model")
     arguments = ("--device", "cpu", "--max-running-requests", "4", "--trust-remote-code", "--api-key", KEY,
                  f"--admin-api-key={OTHER_KEY}", "--attention-backend", "torch_native")  # fmt: skip
     order = Order(

@@ -138,6 +138,7 @@ def test_the_older_version_also_in_its_endless_drain(tmp_path: Path) -> None:
         with pytest.raises(urllib.error.HTTPError) as refused:
             over_long(fleet.ports[0])
         assert refused.value.code == 400
+        refused.value.close()
         members = members_of(state)
         begun = time.monotonic()
         assert main(["stop", "genuine"]) == 0

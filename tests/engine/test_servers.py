@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from sm120kit.cli.main import main
+from sm120kit.smoke.tiny_model import write_tiny_model
 from tests.engine.alike import check_stand_in
-from tests.engine.servers import serving, tiny_model
+from tests.engine.servers import serving
 from tests.engine.venvs import VERSIONS
 
 pytestmark = pytest.mark.engine
@@ -60,7 +61,7 @@ def _seen(plan: dict[str, Any], what: str) -> tuple[float, float]:
 
 @pytest.mark.parametrize("arguments", [*CAPPED, FREE], ids=["capped", "capped-and-paged", "by-memory"])
 def test_granted_as_predicted(version: str, arguments: tuple[str, ...], tmp_path: Path, capsys: Any) -> None:
-    model = tiny_model(tmp_path / "model", version)
+    model = write_tiny_model(tmp_path / "model")
     with serving(version, model, tmp_path, arguments) as running:
         by_log = _check(arguments, version, model, str(running.log), capsys)
         by_address = _check(arguments, version, model, running.address, capsys) if arguments in CAPPED else None

@@ -24,7 +24,7 @@ from tests.programs import require_program
 from tests.tiny_toolkit import make_tiny_toolkit
 
 SCHEMAS = {"github": "vendor.github-workflows", "gitlab": "vendor.gitlab-ci"}
-LEVELS: tuple[Level, ...] = ("static", "prove")
+LEVELS: tuple[Level, ...] = ("static", "prove", "serve")
 
 
 def valid(kind: str, text: str) -> bool:
