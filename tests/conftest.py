@@ -11,6 +11,7 @@ import hypothesis
 import pytest
 from _pytest.terminal import TerminalReporter
 
+from tests.docs.command_lines import COMMAND_LINES
 from tests.programs import MISSING_PROGRAM
 
 _KEPT = frozenset(
@@ -71,7 +72,15 @@ def no_signal_to_numbers_made_up(request: pytest.FixtureRequest, monkeypatch: py
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """Say how many tests were skipped for a program that is not installed."""
+    """Say how many tests were skipped for a program that is not installed, and how many command lines of pages ran."""
     reasons = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
     missing = sum(MISSING_PROGRAM in reason for reason in reasons)
     terminalreporter.write_line(f"skipped because a program is not installed: {missing}")
+    passed = terminalreporter.stats.get("passed", [])
+    counts = [counted for report in passed for name, counted in report.user_properties if name == COMMAND_LINES]
+    if counts:
+        ran, needs_gpu, in_ci = map(sum, zip(*counts, strict=True))
+        terminalreporter.write_line(
+            f"command lines of the pages: {ran} run as they are, {needs_gpu} need a GPU and were run as rehearsals, "
+            f"{in_ci} are run by .ci/run alone"
+        )

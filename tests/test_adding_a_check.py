@@ -7,7 +7,10 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+from tests.docs.command_lines import COMMAND_LINES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs/adding-a-check.md").read_text(encoding="utf-8")
@@ -31,7 +34,7 @@ def run(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_page_is_followed(tmp_path: Path) -> None:
+def test_the_page_is_followed(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     (file,) = blocks("python")
     named = re.search(r"as `(mine/\w+\.py)`", PAGE)
     assert named
@@ -42,9 +45,11 @@ def test_the_page_is_followed(tmp_path: Path) -> None:
     assert (explained.returncode, "## Remedy" in explained.stdout) == (0, True)
     assert "MAX_JOBS is 100000" in diagnosed.stdout
     assert diagnosed.returncode == 0, diagnosed.stderr
+    record_property(COMMAND_LINES, (3, 0, 0))
 
 
-def test_the_pages_of_all_checks_are_current() -> None:
+def test_the_pages_of_all_checks_are_current(record_property: Callable[[str, object], None]) -> None:
     (line,) = blocks("sh")[1].splitlines()
     done = run(f"{line} --check", ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
+    record_property(COMMAND_LINES, (1, 0, 0))
