@@ -3,7 +3,7 @@
 from typing import Any
 
 from sm120kit.snapshot.types import Snapshot
-from tests.builders import driver, gpu, host_without_gpu, no_driver, packages, snapshot
+from tests.builders import driver, gpu, host_without_gpu, no_driver, packages, snapshot, triton
 from tests.cases.harness import a_note, a_warning, broken, healthy, look_alike, not_applicable, unknown
 
 CHECK = "triton.ptxas-variable-ignored"
@@ -16,7 +16,9 @@ _MIXED = driver(gpus=(gpu(), gpu(1, "NVIDIA L40S", "8.9")))
 
 def _stack(version: str, *names: str, **changes: Any) -> Snapshot:
     environment = dict.fromkeys(names, "/usr/local/cuda-13.0/bin/ptxas")
-    return snapshot(distributions=packages(triton=version), environment=environment, **changes)
+    return snapshot(
+        consumers=(triton(version),), distributions=packages(triton=version), environment=environment, **changes
+    )
 
 
 CASES = [
