@@ -17,6 +17,8 @@ from sm120kit.report.fleet_words import REHEARSAL
 from tests.cli.conftest import Answer, Command
 from tests.cli.rehearsals import LIMIT_S, left_over, rehearsal, running, state, until
 
+pytestmark = pytest.mark.rehearsal
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sm120kit: Command) -> Iterator[Path]:

@@ -12,6 +12,8 @@ import pytest
 from sm120kit.cli.main import main
 from sm120kit.fleet.supervising import list_fleets
 
+pytestmark = pytest.mark.rehearsal
+
 TARGET = ("--python", sys.executable, "--no-system-toolkits")
 
 

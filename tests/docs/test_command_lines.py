@@ -15,6 +15,8 @@ from tests.docs.comparing import difference
 from tests.docs.world import lay_broken_packages, lay_healthy_packages, world
 from tests.programs import require_program
 
+pytestmark = pytest.mark.pages
+
 INTERRUPTED = 130
 
 BROKEN = ("README.md", "docs/how-to-repair.md")

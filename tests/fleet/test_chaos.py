@@ -17,6 +17,8 @@ from sm120kit.fleet.spec import Limits, RestartPolicy
 from sm120kit.fleet.supervising import read_fleet
 from tests.fleet.rehearsing import Rehearsed, rehearsed, spec_of, story
 
+pytestmark = pytest.mark.rehearsal
+
 LIMITS = Limits(start=30, answer=3, verify=10, hang=1, drain=1)
 ALWAYS = RestartPolicy(most=1000, first_delay=0.02, longest_delay=0.1)
 

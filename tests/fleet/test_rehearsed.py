@@ -23,6 +23,8 @@ from sm120kit.fleet.types import Fleet, Verdict
 from sm120kit.fleet.whose import fleet_of
 from tests.fleet.rehearsing import Rehearsed, rehearsed, spec_of, story
 
+pytestmark = pytest.mark.rehearsal
+
 
 def verdict(fleet: Fleet, index: int, name: str) -> Verdict:
     """One verdict of one replica."""

@@ -10,6 +10,8 @@ from sm120kit.fleet.rehearsal.arguments import ArgumentError, read_arguments
 from sm120kit.fleet.rehearsal.profile import Profile, make_profile, profile_of, read_profile
 from tests.fleet.rehearsal.stand_ins import PATIENCE_S, VERSIONS, spec_of, started
 
+pytestmark = pytest.mark.rehearsal
+
 
 def _profile(folder: Path, *arguments: str, version: str = "0.5.23") -> Profile:
     spec = spec_of(version=version, arguments=arguments)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sm120kit.fleet.rehearsal.batch import Batch, Generation
+
+pytestmark = pytest.mark.rehearsal
 
 
 def _batch(granted: int = 2, tokens: int = 1000) -> Batch:

@@ -8,7 +8,11 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from tests.fleet.rehearsal.stand_ins import PATIENCE_S, StandIn, spec_of, started, wait_for
+
+pytestmark = pytest.mark.rehearsal
 
 LOAD_S = 1.0
 CPU_S = 0.5

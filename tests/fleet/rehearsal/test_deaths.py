@@ -24,6 +24,8 @@ from tests.fleet.rehearsal.stand_ins import (
     wait_for,
 )
 
+pytestmark = pytest.mark.rehearsal
+
 versions = pytest.mark.parametrize("version", VERSIONS)
 HALF_A_MINUTE = {"text": "x", "sampling_params": {"max_new_tokens": 6_000, "ignore_eos": True}}
 

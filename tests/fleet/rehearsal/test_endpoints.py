@@ -17,6 +17,8 @@ from sm120kit.fleet.rehearsal.shapes import differences
 from tests.fleet.rehearsal.stand_ins import FOOTPRINT, VERSIONS, StandIn, spec_of, started, wait_for
 from tools.record_sglang_answers import QUESTIONS, Question, answer_of, log_forms
 
+pytestmark = pytest.mark.rehearsal
+
 OWN = {
     "model_info": ("rehearsal: not in the genuine answer",),
     "models": ("data.rehearsal: not in the genuine answer",),

@@ -7,6 +7,8 @@ import pytest
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.rehearsal.faults import KINDS, Fault, faults_of, parse_fault
 
+pytestmark = pytest.mark.rehearsal
+
 
 @pytest.mark.parametrize(
     ("text", "expected"),

@@ -17,6 +17,8 @@ from sm120kit.fleet.rehearsal.faults import KINDS
 from sm120kit.fleet.rehearsal.gpus import SimulatedGpus
 from tests.fleet.rehearsal.stand_ins import FOOTPRINT, PATIENCE_S, VERSIONS, spec_of, started, wait_for
 
+pytestmark = pytest.mark.rehearsal
+
 versions = pytest.mark.parametrize("version", VERSIONS)
 TESTED = {
     "hang", "hangs-later", "slow", "crash-at-graphs", "wrong-text", "empty-reasoning", "lower-grant", "stolen-port",

@@ -15,6 +15,8 @@ from sm120kit.fleet.gpus import GpuMemory
 from sm120kit.fleet.rehearsal.allocations import OutOfMemoryError, allocate, release
 from sm120kit.fleet.rehearsal.gpus import SimulatedGpus, lay_out, simulated_gpus
 
+pytestmark = pytest.mark.rehearsal
+
 MIB = 1 << 20
 PROGRAM = """
 import sys

@@ -6,6 +6,8 @@ import pytest
 
 from sm120kit.fleet.rehearsal.shapes import blank, differences, fits, merged, shape_of
 
+pytestmark = pytest.mark.rehearsal
+
 
 def test_a_shape_holds_names_and_types_and_no_value() -> None:
     answer = {"a": 1, "b": [1.5, None], "c": {"d": "secret"}, "e": [], "f": True}

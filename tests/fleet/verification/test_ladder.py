@@ -21,6 +21,8 @@ from sm120kit.fleet.verification import climb, ladder, load, stress
 from sm120kit.fleet.verification.ladder import Outcome, Subject, verify
 from tests.fleet.verification.stand_in import Handler, Server, answer, message, running
 
+pytestmark = pytest.mark.rehearsal
+
 FOUR = {"requested": 4, "expected": None}
 PLANNED = Expectation(granted=37, tokens=200_000)
 
