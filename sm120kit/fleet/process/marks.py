@@ -24,10 +24,9 @@ _CALM_SCANS = 2
 
 def marked(mark: str) -> tuple[ProcessId, ...]:
     """All living processes that carry the mark and that this user may look at."""
-    wanted = f"{VARIABLE}={mark}".encode()
     found = []
     for pid in _all_pids():
-        if wanted in _environment(pid).split(b"\0"):
+        if mark_of(pid) == mark:
             process = identify(pid)
             if process is not None:
                 found.append(process)
@@ -82,10 +81,11 @@ def all_marks() -> dict[str, tuple[ProcessId, ...]]:
 
 
 def mark_of(pid: int) -> str:
-    """The mark that a process carries; empty where it has none, or may not be looked at."""
+    """The mark that a process carries; empty where it has none, may not be looked at, or lives in a container that we
+    see from outside."""
     begin = f"{VARIABLE}=".encode()
     for entry in _environment(pid).split(b"\0"):
-        if entry.startswith(begin):
+        if entry.startswith(begin) and _counts_as_we_do(pid):
             return entry[len(begin) :].decode("utf-8", "replace")
     return ""
 
@@ -102,3 +102,16 @@ def _environment(pid: int) -> bytes:
         return Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return b""
+
+
+def _counts_as_we_do(pid: int) -> bool:
+    """Whether that process lives in our PID namespace. A mark holds the number that its supervisor has where it lives:
+    from outside a container that number is nobody's, and the servers in it would pass for orphans."""
+    try:
+        own = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return True  # a kernel without such namespaces
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid") == own
+    except OSError:
+        return False

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import uuid
+
+import pytest
 
 from sm120kit.fleet.process.identity import alive, identify
 from sm120kit.fleet.process.mark_text import read_mark, write_mark
@@ -58,3 +61,25 @@ def test_a_mark_tells_whose_it_is() -> None:
     supervisor = ProcessId(17, 4711, "8e0c2e21-aaaa-bbbb")
     assert read_mark(write_mark(supervisor)) == supervisor
     assert read_mark("something else") is None
+
+
+CONTAINER = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child")
+"""What a container is to the kernel, as far as numbers of processes go."""
+
+
+@pytest.mark.skipif(
+    shutil.which("unshare") is None or subprocess.run([*CONTAINER, "true"], capture_output=True).returncode != 0,
+    reason="this user may make no PID namespace",
+)
+def test_what_runs_in_a_container_is_left_to_those_in_it() -> None:
+    # Its supervisor has another number in there, and would pass for one that is gone.
+    mark = f"test-{uuid.uuid4()}"
+    outside = {key: value for key, value in os.environ.items() if key != VARIABLE}
+    command = (*CONTAINER, "env", f"{VARIABLE}={mark}", *FOREVER)
+    process = subprocess.Popen(command, env=outside, stdout=subprocess.PIPE, start_new_session=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    assert mark not in all_marks()
+    assert sweep(mark, limit_s=1) == ()
+    assert process.poll() is None
+    end(process)
