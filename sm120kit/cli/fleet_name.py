@@ -30,6 +30,15 @@ def fleet_argument(function: Function) -> Function:
     )(function)
 
 
+def say_unreadable(error: Sm120kitError) -> None:
+    """That a fleet is left out, since its state cannot be read."""
+    from sm120kit.cli.live_table import say
+    from sm120kit.text import visible
+
+    say(visible(f"sm120kit: {error.message}"))
+    say(visible(f"  {error.hint}"))
+
+
 def chosen_fleet(name: str) -> Fleet:
     """The fleet of that name; without a name the only one that runs, else the only one that left a state.
 
@@ -43,7 +52,7 @@ def chosen_fleet(name: str) -> Fleet:
         if fleet is None:
             raise Sm120kitError(f"there is no fleet {name!r}", hint=_known(list_fleets()))
         return fleet
-    fleets = list_fleets()
+    fleets = list_fleets(say_unreadable)
     running = [fleet for fleet in fleets if not fleet.ended]
     candidates = running or list(fleets)
     if len(candidates) == 1:

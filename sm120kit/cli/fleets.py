@@ -6,6 +6,7 @@ import time
 
 import click
 
+from sm120kit.cli.fleet_name import say_unreadable
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.errors import GOOD
 
@@ -16,7 +17,7 @@ def command(*, as_json: bool) -> int:
     """List the fleets of this machine: those that run, and what the last launch of each name left."""
     from sm120kit.fleet.supervising import list_fleets
 
-    fleets = list_fleets()
+    fleets = list_fleets(say_unreadable)
     if as_json:
         from sm120kit.text import encode_json
 

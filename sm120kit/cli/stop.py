@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sm120kit.cli.fleet_name import chosen_fleet, fleet_argument
+from sm120kit.cli.fleet_name import chosen_fleet, fleet_argument, say_unreadable
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.errors import FINDINGS, GOOD, Sm120kitError
 
@@ -35,7 +35,7 @@ def command(*, name: str, every: bool, as_json: bool) -> int:
 
     if every and name:
         raise Sm120kitError(f"--all and {name} contradict each other", hint="Give one of the two")
-    wanted = [fleet for fleet in list_fleets() if not fleet.ended] if every else [chosen_fleet(name)]
+    wanted = [fleet for fleet in list_fleets(say_unreadable) if not fleet.ended] if every else [chosen_fleet(name)]
     ended = [_stopped(fleet) for fleet in wanted]
     if as_json:
         from sm120kit.text import encode_json

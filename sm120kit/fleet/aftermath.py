@@ -16,14 +16,23 @@ from sm120kit.fleet.runtime import remove_runtime
 from sm120kit.fleet.state import FleetFolder, folder_of, hold, load_fleet, names, write_fleet
 from sm120kit.fleet.types import Event, Fleet, Replica
 
+_RUNNING = ("loading", "verifying", "verified", "unverified", "hung")
+_GONE = "its process has ended"
 _ENDED = "the supervisor ended without a word; what it had started was ended after it"
 
 
 def put_right(folder: FleetFolder) -> Fleet | None:
-    """The state of a fleet as it truly is. Where no supervisor lives, its processes are ended and the state says so."""
+    """The state of a fleet as it truly is. Where no supervisor lives, its processes are ended and the state says so, if
+    it can be written.
+
+    Raises:
+        Sm120kitError: the state cannot be read, or its lock cannot be taken by anybody.
+    """
     fleet = load_fleet(folder)
-    if fleet is None or fleet.ended or (fleet.supervisor and alive(fleet.supervisor)):
+    if fleet is None or fleet.ended:
         return fleet
+    if fleet.supervisor and alive(fleet.supervisor):
+        return _as_seen(fleet)
     lock = hold(folder)
     if lock is None:  # another one is at it, or a new supervisor has just begun
         return load_fleet(folder)
@@ -31,7 +40,8 @@ def put_right(folder: FleetFolder) -> Fleet | None:
         sweep(fleet.id)
         remove_runtime(fleet.runtime)
         fleet = _as_ended(load_fleet(folder) or fleet)
-        write_fleet(folder, fleet)
+        with contextlib.suppress(OSError):  # a full disk; what is returned is true all the same
+            write_fleet(folder, fleet)
     finally:
         os.close(lock)
     return fleet
@@ -46,6 +56,26 @@ def end_orphans() -> None:
         supervisor = read_mark(mark)
         if supervisor and not alive(supervisor):
             sweep(mark)
+
+
+def _as_seen(fleet: Fleet) -> Fleet:
+    """The fleet without servers that are said to run and do not: their supervisor could not write of their end yet."""
+    replicas = tuple(
+        replace(each, state="unverified", phase=_GONE) if _has_ended(each) else each for each in fleet.replicas
+    )
+    if replicas == fleet.replicas:
+        return fleet
+    good = [each for each in replicas if each.state == "verified"]
+    return replace(
+        fleet,
+        replicas=replicas,
+        verified=len(good) == len(replicas),
+        granted_total=sum(each.granted or 0 for each in good),
+    )
+
+
+def _has_ended(replica: Replica) -> bool:
+    return replica.state in _RUNNING and replica.process is not None and not alive(replica.process)
 
 
 def _as_ended(fleet: Fleet) -> Fleet:

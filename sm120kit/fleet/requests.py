@@ -51,14 +51,15 @@ def take(folder: FleetFolder) -> tuple[Restart, ...]:
         return ()
     for name in names:
         if name.endswith(_SUFFIX):
-            with contextlib.suppress(OSError, msgspec.MsgspecError):
+            with contextlib.suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
                 found.append(_take(f"{folder.requests}/{name}"))
     return tuple(found)
 
 
 def _take(path: str) -> Restart:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
+        # A pipe must not keep the supervisor waiting.
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123
             return msgspec.json.decode(file.read(_LARGEST), type=Restart)
     finally:
         os.unlink(path)

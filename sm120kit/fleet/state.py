@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
-from pathlib import Path
+import stat
 
 import msgspec
 
@@ -98,13 +99,24 @@ def make_folder(folder: FleetFolder) -> None:
 
 
 def hold(folder: FleetFolder) -> int | None:
-    """Take the lock of a fleet; the descriptor holds it until its last copy is closed. ``None``: someone has it."""
-    descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    """Take the lock of a fleet; the descriptor holds it until its last copy is closed. ``None``: someone has it.
+
+    Raises:
+        Sm120kitError: nobody can take it, as on a disk that cannot be written; exit code 4.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        descriptor = os.open(folder.lock, flags, 0o600)
+    except OSError as error:
+        raise _unusable(folder.lock, "taken as a lock", error) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         os.close(descriptor)
         return None
+    except OSError as error:
+        os.close(descriptor)
+        raise _unusable(folder.lock, "taken as a lock", error) from error
     return descriptor
 
 
@@ -115,10 +127,29 @@ def write_fleet(folder: FleetFolder, fleet: Fleet) -> None:
         OSError: the folder cannot be written.
     """
     part = f"{folder.state}.{os.getpid()}.part"
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with open(descriptor, "wb") as file:  # noqa: PTH123
-        file.write(msgspec.json.encode(fleet))
-    os.replace(part, folder.state)
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        with open(descriptor, "wb") as file:  # noqa: PTH123
+            file.write(msgspec.json.encode(fleet))
+        os.replace(part, folder.state)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+
+
+def remove_state(folder: FleetFolder) -> None:
+    """Remove the state, and what a write that was killed left of one.
+
+    Raises:
+        Sm120kitError: it stays; exit code 4.
+    """
+    try:
+        for name in os.listdir(folder.path):
+            if name == "state.json" or (name.startswith("state.json.") and name.endswith(".part")):
+                os.unlink(os.path.join(folder.path, name))
+    except OSError as error:
+        raise _unusable(folder.state, "removed", error) from error
 
 
 def load_fleet(folder: FleetFolder) -> Fleet | None:
@@ -128,6 +159,8 @@ def load_fleet(folder: FleetFolder) -> Fleet | None:
         Sm120kitError: it cannot be read; exit code 4.
     """
     try:
+        if not stat.S_ISREG(os.lstat(folder.state).st_mode):  # a pipe would keep us waiting
+            raise _unreadable(folder, "it is no file")
         with open(folder.state, "rb") as file:  # noqa: PTH123
             raw = file.read(_LARGEST)
     except FileNotFoundError:
@@ -151,10 +184,18 @@ def _unreadable(folder: FleetFolder, reason: str) -> Sm120kitError:
     )
 
 
+def _unusable(path: str, what: str, error: OSError) -> Sm120kitError:
+    return Sm120kitError(
+        f"{path} cannot be {what}: {error.strerror}",
+        hint="Set that right, or name another place for state in XDG_STATE_HOME",
+        exit_code=TARGET_UNREADABLE,
+    )
+
+
 def names() -> tuple[str, ...]:
     """Names of all fleets that left a state, in order."""
     try:
         entries = sorted(os.listdir(fleets_home()))
     except OSError:
         return ()
-    return tuple(each for each in entries if _NAME.fullmatch(each) and Path(fleets_home(), each, "state.json").exists())
+    return tuple(each for each in entries if _NAME.fullmatch(each) and os.path.lexists(folder_of(each).state))

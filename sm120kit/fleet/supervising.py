@@ -20,7 +20,7 @@ from sm120kit.fleet.digest import digest_of
 from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.marks import VARIABLE, kill
 from sm120kit.fleet.spec import FleetSpec
-from sm120kit.fleet.state import FleetFolder, folder_of, hold, load_fleet, make_folder, names
+from sm120kit.fleet.state import FleetFolder, folder_of, hold, load_fleet, make_folder, names, remove_state
 from sm120kit.fleet.types import Fleet, ProcessId
 
 _PAUSE_S = 0.05
@@ -82,9 +82,14 @@ def start(spec: FleetSpec) -> Attached:
     try:
         requests.take(folder)
         shutil.rmtree(folder.rehearsal, ignore_errors=True)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(folder.state)
+        remove_state(folder)
         pipe = _begin(spec, folder, lock)
+    except OSError as error:
+        raise Sm120kitError(
+            f"the supervisor cannot be started: {error.strerror or error}",
+            hint=f"It needs one more process, and room in {folder.path}",
+            exit_code=TARGET_UNREADABLE,
+        ) from error
     finally:
         os.close(lock)
     return _first_sign(folder, pipe)
@@ -142,7 +147,12 @@ def attach(spec: FleetSpec) -> Fleet | None:
     Raises:
         Sm120kitError: a fleet of that name runs that was launched otherwise.
     """
-    fleet = read_fleet(spec.name)
+    try:
+        fleet = read_fleet(spec.name)
+    except Sm120kitError:
+        if _runs(folder_of(spec.name)):
+            raise
+        return None  # what an earlier launch left cannot be read; it makes room for a new one
     if fleet is None or fleet.ended:
         return None
     if fleet.spec_digest != digest_of(spec):
@@ -154,20 +164,32 @@ def attach(spec: FleetSpec) -> Fleet | None:
     return fleet
 
 
+def _runs(folder: FleetFolder) -> bool:
+    """Whether a supervisor holds the lock."""
+    lock = hold(folder)
+    if lock is None:
+        return True
+    os.close(lock)
+    return False
+
+
 def read_fleet(name: str) -> Fleet | None:
     """The fleet of that name as it truly is; ``None`` where there never was one."""
     return put_right(folder_of(name))
 
 
-def list_fleets() -> tuple[Fleet, ...]:
-    """All fleets that left a state, each as it truly is. One whose state cannot be read is left out."""
-    found = []
-    for name in names():
-        with contextlib.suppress(Sm120kitError):
-            fleet = read_fleet(name)
-            if fleet:
-                found.append(fleet)
-    return tuple(found)
+def list_fleets(unreadable: Callable[[Sm120kitError], None] = lambda _: None) -> tuple[Fleet, ...]:
+    """All fleets that left a state, each as it truly is. Where one cannot be read, the reason goes there."""
+    found = (_readable(name, unreadable) for name in names())
+    return tuple(fleet for fleet in found if fleet)
+
+
+def _readable(name: str, unreadable: Callable[[Sm120kitError], None]) -> Fleet | None:
+    try:
+        return read_fleet(name)
+    except Sm120kitError as error:
+        unreadable(error)
+        return None
 
 
 def stop(folder: FleetFolder, limit_s: float) -> Fleet | None:

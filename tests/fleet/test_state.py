@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,6 +48,41 @@ def test_a_file_that_is_no_state(content: bytes) -> None:
     assert folder.path in caught.value.hint
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
+def test_what_is_no_file_keeps_nobody_waiting(make: Callable[[str], None]) -> None:
+    folder = folder_of("one")
+    make_folder(folder)
+    make(folder.state)
+    with pytest.raises(Sm120kitError, match="it is no file"):
+        load_fleet(folder)
+    assert names() == ("one",), "it is not passed over in silence"
+
+
+def test_a_lock_that_nobody_can_take_is_said_to_be_one() -> None:
+    folder = folder_of("one")
+    make_folder(folder)
+    os.mkdir(folder.lock)
+    with pytest.raises(Sm120kitError, match="lock cannot be taken as a lock: Is a directory") as caught:
+        hold(folder)
+    assert caught.value.exit_code == 4
+
+
+def test_a_write_that_fails_leaves_the_old_state_and_nothing_beside_it() -> None:
+    folder = folder_of("one")
+    make_folder(folder)
+    write_fleet(folder, FLEET)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limit[1]))  # as a full disk, which takes the first bytes
+    try:
+        with pytest.raises(OSError, match="large"):
+            write_fleet(folder, replace(FLEET, model="another"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert load_fleet(folder) == FLEET
+    assert [name for name in os.listdir(folder.path) if "state" in name] == ["state.json"]
+
+
 def test_a_state_of_a_later_release_is_refused() -> None:
     folder = folder_of("one")
     make_folder(folder)
@@ -71,6 +109,6 @@ def test_a_link_in_place_of_the_state_is_not_followed(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("mine")
     Path(folder.lock).symlink_to(victim)
-    with pytest.raises(OSError, match="symbolic"):
+    with pytest.raises(Sm120kitError, match="symbolic"):
         hold(folder)
     assert victim.read_text() == "mine"

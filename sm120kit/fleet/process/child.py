@@ -34,7 +34,12 @@ class Child:
         self.pid = self._process.pid
         self.process = identify(self.pid) or ProcessId(self.pid, 0, "")
         self.ended = asyncio.Event()
-        self._watch = watch(self.pid, self._seen_to_end)
+        try:
+            self._watch = watch(self.pid, self._seen_to_end)
+        except OSError:  # no open file left: nobody would see to its end
+            self._process.kill()
+            self._process.wait()
+            raise
 
     def _seen_to_end(self) -> None:
         self._process.poll()

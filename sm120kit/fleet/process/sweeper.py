@@ -16,6 +16,8 @@ from sm120kit.fleet.process.marks import sweep
 DONE = b"d"
 """What the supervisor writes when there is nothing left to do."""
 
+_GOING_S = 2.0
+
 
 class Sweeper:
     """The supervisor's end of it."""
@@ -36,7 +38,11 @@ class Sweeper:
         with contextlib.suppress(OSError):
             self._process.stdin.write(DONE)
             self._process.stdin.close()
-        self._process.wait(10)
+        try:
+            self._process.wait(_GOING_S)
+        except subprocess.TimeoutExpired:  # somebody has stopped it
+            self._process.kill()
+            self._process.wait()
 
     def buried(self) -> None:
         """It was ended by somebody else."""

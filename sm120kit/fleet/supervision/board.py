@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
 
-from sm120kit.fleet.state import FleetFolder, write_fleet
+from sm120kit.errors import Sm120kitError
+from sm120kit.fleet.state import FleetFolder, make_folder, write_fleet
 from sm120kit.fleet.types import Event, Fleet, Replica
 
 _SHORTEST_PAUSE_S = 0.05
@@ -19,12 +22,31 @@ class Board:
     """Holds the state; :meth:`change` and :meth:`say` are how it changes. Made inside a running event loop."""
 
     def __init__(self, folder: FleetFolder, fleet: Fleet) -> None:
+        """
+        Raises:
+            OSError: the state cannot be written even once.
+        """
         self._folder = folder
         self.fleet = fleet
         self._written = 0.0
         self._pending: asyncio.TimerHandle | None = None
-        self.write_failed = ""
-        self.flush()
+        write_fleet(folder, fleet)
+        self._on_disk = self._look()
+        """By what the file is known again; ``None``: the last change is not in it."""
+
+    def keep_written(self) -> None:
+        """Write what could not be written, and again what somebody took away or wrote over."""
+        if self._on_disk is None or self._on_disk != self._look():
+            with suppress(Sm120kitError):
+                make_folder(self._folder)
+            self.flush()
+
+    def _look(self) -> tuple[int, ...] | None:
+        try:
+            found = os.lstat(self._folder.state)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
     def replica(self, index: int) -> Replica:
         """One replica as it is."""
@@ -66,9 +88,9 @@ class Board:
         self._written = time.monotonic()
         try:
             write_fleet(self._folder, self.fleet)
-            self.write_failed = ""
-        except OSError as error:  # a full disk is no reason to end servers that answer
-            self.write_failed = f"{self._folder.state} cannot be written: {error.strerror}"
+            self._on_disk = self._look()
+        except OSError:  # a full disk is no reason to end servers that answer
+            self._on_disk = None
 
     def _write_soon(self) -> None:
         if self._pending:

@@ -139,9 +139,12 @@ class Life:
     async def _one_start(self) -> None:
         """Start it, and return when it has ended."""
         self._killed_because, self._seen_cause = "", None
-        self._start()
-        child = self.child
-        assert child is not None
+        try:
+            child = self._start()
+        except OSError as error:  # no room for its log, no process or open file left: that may pass
+            self._killed_because = f"could not be started: {error.strerror or error}"
+            await self._end()
+            return
         try:
             if await self._first_of(self._until_ready(), self.spec.limits.start):
                 self._answered_once = True
@@ -165,18 +168,20 @@ class Life:
     def _asked_to_end(self) -> bool:
         return self.stopping.is_set() or self.restart_asked.is_set()
 
-    def _start(self) -> None:
+    def _start(self) -> Child:
         self._starts += 1
         self._ready = False
+        self.child = self._pipe = self._command = None
         self._command = self._engine.command(self.replica)
         name = f"replica-{self.index}-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{self._starts}.log"
         self._pipe = LogPipe(os.path.join(self._logs, name), self._redactor, self._line)
-        self.child = Child(self._command.arguments, self._command.environment, self._pipe.writer, self._command.folder)
+        child = Child(self._command.arguments, self._command.environment, self._pipe.writer, self._command.folder)
+        self.child = child
         self._pipe.hand_over()
         self._state(
             "loading",
-            pid=self.child.pid,
-            process=self.child.process,
+            pid=child.pid,
+            process=child.process,
             phase="starting",
             started=time.time(),
             ready_s=None,
@@ -187,7 +192,8 @@ class Life:
             roofline_share=None,
             log=self._pipe.path,
         )
-        self.board.say(f"started as process {self.child.pid} on port {self.replica.port}", self.index)
+        self.board.say(f"started as process {child.pid} on port {self.replica.port}", self.index)
+        return child
 
     def _line(self, line: str) -> None:
         phase = self._engine.phase(line)
@@ -338,7 +344,8 @@ class Life:
         if self.stopping.is_set():
             return False
         self.restart_asked.clear()
-        self.board.change(self.index, deaths=(), restarts=self.board.replica(self.index).restarts + 1)
+        # In one change: who asked waits for the number, and then for a state that lasts.
+        self._state("waiting", deaths=(), restarts=self.board.replica(self.index).restarts + 1)
         return True
 
     async def _pause(self, seconds: float) -> None:

@@ -26,7 +26,11 @@ class LogPipe:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         self.path = path
         self._file = os.open(path, flags, 0o600)
-        self._reader, self.writer = os.pipe()
+        try:
+            self._reader, self.writer = os.pipe()
+        except OSError:
+            os.close(self._file)
+            raise
         with contextlib.suppress(OSError):  # beyond what this user may have: then it is smaller
             fcntl.fcntl(self._reader, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
         os.set_blocking(self._reader, False)
@@ -45,8 +49,9 @@ class LogPipe:
     def close(self) -> None:
         """Take what is still in the pipe, and end. What a descendant writes later is lost."""
         self.hand_over()
-        while self._reader >= 0 and self._read():
-            pass
+        for _ in range(2 * _PIPE_SIZE // _PIECE):  # one that goes on writing must not keep us here
+            if self._reader < 0 or not self._read():
+                break
         self._end()
 
     def _read(self) -> bool:

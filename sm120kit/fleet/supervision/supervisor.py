@@ -60,7 +60,11 @@ class Supervisor:
     def __init__(self, spec: FleetSpec, folder: FleetFolder, mark: str, asking: OpenAsking) -> None:
         self._spec, self._folder, self._mark = spec, folder, mark
         self._runtime = make_runtime()
-        self._board = Board(folder, _first_state(spec, mark, self._runtime))
+        try:
+            self._board = Board(folder, _first_state(spec, mark, self._runtime))
+        except OSError:
+            remove(self._runtime)
+            raise
         self._reader: GpuReader | None = gpu_reader_of(spec, folder)
         engine: Engine = SglangEngine(spec, folder, mark, self._runtime, asking)
         judge = Judge(spec, self._board, self._reader)
@@ -69,7 +73,8 @@ class Supervisor:
         redactor = Redactor((*arguments.values(), *secret_values({**os.environ, **spec.environment})))
         logs = spec.log_folder or folder.logs
         self._lives = [Life(spec, each, self._board, engine, self._gather, logs, redactor) for each in spec.replicas]
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        """The present, or last, life of each replica."""
         self._stop = asyncio.Event()
         self._sweeper = self._new_sweeper()
 
@@ -131,7 +136,11 @@ class Supervisor:
             )
 
     def _begin(self, life: Life) -> None:
-        self._tasks.append(asyncio.ensure_future(self._live(life)))
+        if not self._runs(life):
+            self._tasks[life.index] = asyncio.ensure_future(self._live(life))
+
+    def _runs(self, life: Life) -> bool:
+        return life.index in self._tasks and not self._tasks[life.index].done()
 
     async def _live(self, life: Life) -> None:
         try:
@@ -140,7 +149,7 @@ class Supervisor:
             import traceback
 
             traceback.print_exc()
-            self._board.change(life.index, state="failed", phase="")
+            self._board.change(life.index, state="failed", pid=None, process=None, phase="")
             self._board.say(f"sm120kit itself failed over it: {type(error).__name__}: {error}", life.index)
 
     def _warm(self) -> None:
@@ -154,7 +163,7 @@ class Supervisor:
         self._board.say(STOPS)
         for life in self._lives:
             life.stopping.set()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         left = await asyncio.to_thread(sweep, self._mark)
         remove(self._runtime)
         for process in left:
@@ -177,15 +186,20 @@ class Supervisor:
         while True:
             await asyncio.sleep(_TICK_S)
             self._reap()
+            self._board.keep_written()
             for request in requests.take(self._folder):
                 self._restart(request.replicas)
 
     def _restart(self, indices: Sequence[int]) -> None:
         for life in self._lives:
-            if life.index in indices:
+            if life.index not in indices:
+                continue
+            if self._runs(life):
                 life.restart_asked.set()
-                if not any(not task.done() for task in self._tasks):
-                    self._begin(life)
+            else:  # it was never started, or sm120kit itself failed over it
+                number = self._board.replica(life.index).restarts + 1
+                self._board.change(life.index, state="waiting", restarts=number)
+                self._begin(life)
 
     def _reap(self) -> None:
         """What was left to us when its parent ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 from sm120kit.fleet.process.child import Child
 from sm120kit.fleet.process.family import family
-from sm120kit.fleet.process.identity import alive
+from sm120kit.fleet.process.identity import alive, identify
 from sm120kit.fleet.spec import FleetSpec, Limits, ReplicaSpec, RestartPolicy
 from sm120kit.fleet.state import folder_of, load_fleet, make_folder
 from sm120kit.fleet.supervision.board import Board
@@ -320,5 +321,44 @@ def test_phases_are_shown_and_secrets_are_not_written() -> None:
         await scene.stop(running)
         assert "topsecret" not in Path(scene.replica.log).read_text()
         assert "[redacted]" in Path(scene.replica.log).read_text()
+
+    run(test)
+
+
+def test_what_cannot_be_started_now_is_tried_again() -> None:
+    class NoRoom(Programs):
+        def command(self, replica: ReplicaSpec) -> Command:
+            if self._starts == 0:
+                self._starts += 1
+                self.cleaned += 1
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return super().command(replica)
+
+    async def test() -> None:
+        scene = Scene(NoRoom(SERVES))
+        running = asyncio.ensure_future(scene.life.run())
+        await scene.until(lambda replica: replica.state == "verified")
+        assert [death.exit for death in scene.replica.deaths] == ["could not be started: No space left on device"]
+        await scene.stop(running)
+
+    run(test)
+
+
+def test_a_server_that_cannot_be_watched_is_not_left_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+
+    def none_left(pid: int) -> int:
+        begun.append(pid)
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    async def test() -> None:
+        scene = Scene(Programs(SERVES), most=1)
+        monkeypatch.setattr(os, "pidfd_open", none_left)
+        running = asyncio.ensure_future(scene.life.run())
+        await scene.until(lambda replica: replica.state == "failed")
+        assert len(begun) == 2
+        assert not [pid for pid in begun if identify(pid)]
+        monkeypatch.undo()
+        await scene.stop(running)
 
     run(test)

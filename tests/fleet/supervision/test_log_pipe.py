@@ -105,3 +105,19 @@ def test_a_flood_neither_blocks_the_writer_nor_loses_a_line(tmp_path: Path) -> N
 
     asyncio.run(asyncio.wait_for(run(), 30))
     assert lines == [str(number) for number in range(count)]
+
+
+def test_one_that_writes_on_and_on_does_not_keep_the_end_waiting(tmp_path: Path) -> None:
+    async def run() -> None:
+        pipe = LogPipe(str(tmp_path / "log"), Redactor(()), lambda _: None)
+        flood = subprocess.Popen(["yes"], stdout=pipe.writer)
+        try:
+            pipe.hand_over()
+            await asyncio.sleep(0.2)
+            await asyncio.wait_for(asyncio.to_thread(lambda: None), 1)
+            pipe.close()
+        finally:
+            flood.kill()
+            flood.wait()
+
+    asyncio.run(run())
