@@ -51,6 +51,7 @@ def restarted(fleet: Rehearsed, index: int) -> Fleet:
     )
 
 
+@pytest.mark.rehearsal
 def test_what_is_no_request_keeps_no_other_waiting() -> None:
     with rehearsed(spec_of(1)) as fleet:
         fleet.settled()
@@ -64,6 +65,7 @@ def test_what_is_no_request_keeps_no_other_waiting() -> None:
         fleet.stop()
 
 
+@pytest.mark.rehearsal
 def test_a_state_that_was_spoiled_or_taken_away_is_written_again() -> None:
     with rehearsed(spec_of(1)) as fleet:
         before = fleet.settled()
@@ -128,6 +130,7 @@ def test_the_end_is_told_also_where_it_cannot_be_written() -> None:
     assert found.replicas[0].state == "stopped"
 
 
+@pytest.mark.rehearsal
 def test_a_restart_reaches_those_that_were_never_started() -> None:
     faults = ("exits-at-start:0:once", "exits-at-start:1:once")
     spec = spec_of(3, faults=faults, restart=RestartPolicy(most=0), warm_key="c" * 32)
@@ -141,6 +144,7 @@ def test_a_restart_reaches_those_that_were_never_started() -> None:
         fleet.stop()
 
 
+@pytest.mark.rehearsal
 def test_a_sweeper_that_was_stopped_is_ended_with_the_rest() -> None:
     from tests.fleet.test_rehearsed import sweepers_of
 
@@ -152,6 +156,7 @@ def test_a_sweeper_that_was_stopped_is_ended_with_the_rest() -> None:
         assert not alive(sweeper)
 
 
+@pytest.mark.rehearsal
 def test_a_fleet_of_another_name_is_not_in_the_way() -> None:
     folder = folder_of("broken")
     make_folder(folder)
