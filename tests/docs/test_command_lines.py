@@ -15,8 +15,6 @@ from tests.docs.comparing import difference
 from tests.docs.world import lay_broken_packages, lay_healthy_packages, world
 from tests.programs import require_program
 
-pytestmark = pytest.mark.pages
-
 INTERRUPTED = 130
 
 BROKEN = ("README.md", "docs/how-to-repair.md")
@@ -27,6 +25,7 @@ ELSEWHERE = {"docs/adding-a-check.md": "tests/test_adding_a_check.py"}
 ALL = {page: command_lines(page) for page in pages() if page not in ELSEWHERE}
 
 
+@pytest.mark.pages
 @pytest.mark.parametrize("page", [page for page, lines in ALL.items() if lines])
 def test_the_commands_of_a_page(page: str, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     require_program("bash", "gcc", "c++", "as")
