@@ -87,7 +87,7 @@ SIGNATURES = [
         message="FlashAttention 4 as installed cannot read a paged KV cache on compute capability 12.0",
         remedies=(
             FLASHINFER,
-            LogRemedy("Or take an SGLang that brings its own kernels for this GPU", ('pip install "sglang>=0.5.18"',)),
+            LogRemedy("Take an SGLang that brings its own kernels for this GPU", ('pip install "sglang>=0.5.18"',)),
         ),
     ),
     Signature(

@@ -137,6 +137,6 @@ def _buffer(server: Server, backends: Backends, subject: str) -> Finding:
         [*backends.where, at(strategy, "the launch line"), *server.evidence, at("an assertion", NO_BUFFER_SINCE[1])],
         [
             Manual("Take the strategy extra_buffer", ("--mamba-radix-cache-strategy extra_buffer",)),
-            Manual("Or another attention backend", ("--attention-backend flashinfer",)),
+            Manual("Another attention backend", ("--attention-backend flashinfer",)),
         ],
     )

@@ -135,9 +135,7 @@ def _too_old(version: Known[str], unmet: list[_Need]) -> Finding:
     what = " and ".join(need.what for need in unmet)
     remedies = [Manual(f"Install driver {minimum} or newer on the host, with the open kernel module")]
     if any("CUDA 13" in need.what for need in unmet) and driver_number(version.value) >= driver_number("525"):
-        text = (
-            "Or keep the driver and take a torch built for CUDA 12.8, with an SGLang that belongs to it (up to 0.5.10)"
-        )
+        text = "Keep the driver and take a torch built for CUDA 12.8, with an SGLang that belongs to it (up to 0.5.10)"
         remedies.append(Manual(text, ("pip install torch==2.9.1 --index-url https://download.pytorch.org/whl/cu128",)))
     return finding(
         worst,

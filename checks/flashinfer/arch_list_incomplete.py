@@ -70,7 +70,7 @@ def arch_list_incomplete(case: Case) -> Iterator[Finding | CannotTell]:
             f"FlashInfer cannot read {_VARIABLE}={value}: {words[0]!r} is no architecture, and entries are separated "
             "by one space each; importing FlashInfer fails",
             [at(f"{_VARIABLE}={value}", _VARIABLE), at(f"flashinfer-python {installed.version}", installed.path)],
-            [_unset(), Manual("Or separate the entries by single spaces", (f"export {_VARIABLE}='{_mended(value)}'",))],
+            [_unset(), Manual("Separate the entries by single spaces", (f"export {_VARIABLE}='{_mended(value)}'",))],
         )
         return
     capabilities, rule = case.compute_capabilities, flashinfer_rule(installed.version)
@@ -91,7 +91,7 @@ def arch_list_incomplete(case: Case) -> Iterator[Finding | CannotTell]:
             [at(f"{_VARIABLE}={value}", _VARIABLE), at(f"flashinfer-python {installed.version}", installed.path)],
             [
                 _unset(),
-                Manual("Or give the letter", (f"export {_VARIABLE}='{_lettered(bare)}'",)),
+                Manual("Give the letter", (f"export {_VARIABLE}='{_lettered(bare)}'",)),
             ],
         )
 
@@ -123,7 +123,7 @@ def _incomplete(case: Case, value: str, missing: list[str], severity: Severity) 
         [at(f"{_VARIABLE}={value}", _VARIABLE), at(f"compute capability {gpus}", where)],
         [
             _unset(),
-            Manual("Or name it too", (f"export {_VARIABLE}='{value} {_lettered(missing)}'",)),
+            Manual("Name it too", (f"export {_VARIABLE}='{value} {_lettered(missing)}'",)),
         ],
     )
 

@@ -103,6 +103,6 @@ def _mismatch(case: Case, own: Distribution, companion: Distribution) -> Finding
         [at(f"{each.name} {each.version}", each.path) for each in (own, companion)],
         [
             Manual("Install the one of FlashInfer's version", (f"pip install {companion.name}=={wanted}{index}",)),
-            Manual("Or do without prebuilt kernels", (f"pip uninstall -y {companion.name}",)),
+            Manual("Do without prebuilt kernels", (f"pip uninstall -y {companion.name}",)),
         ],
     )

@@ -126,5 +126,5 @@ def _remedies(case: Case, use: Use | None, needed: Release) -> list[Remedy]:
     others = other_toolkits(case, [use.toolkit.home] if use else [])
     torch = torch_release(case)
     release = torch if torch and torch >= needed else needed
-    newer = Manual("Or FlashInfer 0.7.1 or later, which takes CUDA 12.8 for 12.0, with the SGLang that pins it")
+    newer = Manual("Install FlashInfer 0.7.1 or later, which takes CUDA 12.8 for 12.0, with the SGLang that pins it")
     return [*others, install_toolkit(release, site_packages=site_packages(case)), newer]

@@ -33,9 +33,7 @@ SIGNATURES = [
         message="The driver is older than the toolkit that wrote the PTX it was given",
         remedies=(
             LogRemedy("Update the driver to the release of the toolkit, or later", ("nvidia-smi",)),
-            LogRemedy(
-                "Or build machine code for this GPU: TORCH_CUDA_ARCH_LIST=12.0a, FLASHINFER_CUDA_ARCH_LIST=12.0a"
-            ),
+            LogRemedy("Build machine code for this GPU: TORCH_CUDA_ARCH_LIST=12.0a, FLASHINFER_CUDA_ARCH_LIST=12.0a"),
         ),
     ),
 ]

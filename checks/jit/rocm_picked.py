@@ -32,9 +32,7 @@ SIGNATURES = [
         "exists",
         remedies=(
             LogRemedy("Take /opt/rocm out of this machine or image, or hide it from the server"),
-            LogRemedy(
-                "Or install an apache-tvm-ffi that fits the server and looks at torch first (apache/tvm-ffi#651)"
-            ),
+            LogRemedy("Install an apache-tvm-ffi that fits the server and looks at torch first (apache/tvm-ffi#651)"),
         ),
     ),
 ]

@@ -123,6 +123,6 @@ def _missing(server: Server, setting: str, words: str) -> Finding:
         [at(words, "the launch line"), *server.evidence, at("SGLang ends with a RuntimeError", NOT_AVAILABLE)],
         [
             Manual("Take Triton's kernels in its place", (f"{SETTINGS[setting]} triton",)),
-            Manual("Or install the DeepGEMM that this SGLang pins (pip check names it)"),
+            Manual("Install the DeepGEMM that this SGLang pins (pip check names it)"),
         ],
     )

@@ -34,7 +34,7 @@ SIGNATURES = [
         message="On this GPU FlashInfer's linear attention ({phase}) needs {needs}",
         remedies=(
             LogRemedy("Use triton for that phase", ("--linear-attn-{phase}-backend triton",)),
-            LogRemedy("Or meet the condition: {needs}"),
+            LogRemedy("Meet the condition: {needs}"),
         ),
     ),
 ]

@@ -59,7 +59,7 @@ SIGNATURES = [
                 "sglang",
                 last="0.5.13.post1",
             ),
-            LogRemedy(f"Or give the kernel a tuned configuration with fewer stages, in the folder that {FOLDER} names"),
+            LogRemedy(f"Give the kernel a tuned configuration with fewer stages, in the folder that {FOLDER} names"),
         ),
     ),
 ]
@@ -114,6 +114,6 @@ def _finding(server: Server, block: MoeBlock, limit: int, limit_source: str, sub
         ],
         [
             Manual("Take an SGLang whose MoE kernel asks the GPU first", ('pip install "sglang>=0.5.14"',)),
-            Manual(f"Or put a tuned configuration with fewer stages into a folder and name it in {FOLDER}"),
+            Manual(f"Put a tuned configuration with fewer stages into a folder and name it in {FOLDER}"),
         ],
     )

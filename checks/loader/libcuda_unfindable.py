@@ -85,6 +85,6 @@ def libcuda_unfindable(case: Case) -> Iterator[Finding | CannotTell]:
         ],
         [
             Manual("Bring the loader's cache up to date, as root", ("ldconfig",)),
-            Manual("Or tell Triton", (f"export {_VARIABLE}={shlex.quote(path.rpartition('/')[0])}",)),
+            Manual("Tell Triton", (f"export {_VARIABLE}={shlex.quote(path.rpartition('/')[0])}",)),
         ],
     )

@@ -26,7 +26,7 @@ _REMEDIES = (
         "See what else runs on the GPUs, and end it",
         ("nvidia-smi --query-compute-apps=gpu_uuid,pid,used_memory --format=csv",),
     ),
-    LogRemedy("Or choose other GPUs by CUDA_VISIBLE_DEVICES"),
+    LogRemedy("Choose other GPUs by CUDA_VISIBLE_DEVICES"),
 )
 _MESSAGE = "One GPU had {least} GiB free at the start, another {local} GiB: something else uses it"
 _SIZES = r"(?:.*?pre_model_load_memory=(?P<least>[\d.]+), local_gpu_memory=(?P<local>[\d.]+))?"

@@ -28,7 +28,7 @@ _OTHERS = (
         "See whether other processes hold memory of the GPU",
         ("nvidia-smi --query-compute-apps=pid,used_memory --format=csv",),
     ),
-    LogRemedy("Or need less for weights on each GPU: quantised weights, a larger --tp-size"),
+    LogRemedy("Need less for weights on each GPU: quantised weights, a larger --tp-size"),
 )
 
 SIGNATURES = [

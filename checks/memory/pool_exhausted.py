@@ -33,9 +33,7 @@ SIGNATURES = [
         message="The KV cache was full ({phase}): more requests were admitted than it holds",
         remedies=(
             LogRemedy("Admit less: lower --max-running-requests, or raise --schedule-conservativeness above 1"),
-            LogRemedy(
-                "Or hold more: raise --mem-fraction-static, use --kv-cache-dtype fp8_e4m3, more GPUs by --tp-size"
-            ),
+            LogRemedy("Hold more: raise --mem-fraction-static, use --kv-cache-dtype fp8_e4m3, more GPUs by --tp-size"),
         ),
     ),
     Signature(

@@ -63,7 +63,7 @@ SIGNATURES = [
         message="{asked} requests at once were asked for, and {granted} are granted: the KV cache holds no more",
         remedies=(
             LogRemedy("Make room: a higher --mem-fraction-static, --kv-cache-dtype fp8_e4m3, a larger --tp-size"),
-            LogRemedy("Or ask for {granted}, so that nobody counts on more"),
+            LogRemedy("Ask for {granted}, so that nobody counts on more"),
         ),
     ),
     Signature(

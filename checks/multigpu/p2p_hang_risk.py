@@ -90,7 +90,7 @@ def _risk(count: int, reasons: list[Evidence], severity: Severity) -> Finding:
             ("export NCCL_P2P_DISABLE=1", "python -m sglang.launch_server --disable-custom-all-reduce …"),
         ),
         Manual(
-            "Or let their traffic pass: add iommu=pt to the kernel's command line and turn Access Control Services off "
+            "Let their traffic pass: add iommu=pt to the kernel's command line and turn Access Control Services off "
             "in the firmware setup; both need a reboot"
         ),
     ]

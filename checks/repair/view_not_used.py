@@ -42,6 +42,13 @@ def view_not_used(case: Case) -> Iterator[Finding | CannotTell]:
         [at(f"leads to {view.path}", view.current), at(says, case.snapshot.target.environment)],
         [
             Manual("Source its script where the server is started", (f". {shlex.quote(view.env_script)}",)),
-            Manual("Or start the server through it", ("sm120kit run -- COMMAND",)),
+            Manual("Start the server through it", (f"sm120kit run {_named(case)} -- COMMAND",)),
         ],
     )
+
+
+def _named(case: Case) -> str:
+    """The option that names this target wherever the command is typed."""
+    target = case.snapshot.target
+    option = "--site-packages" if target.kind == "site-packages" else "--python"
+    return f"{option} {shlex.quote(target.path)}"

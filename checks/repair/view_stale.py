@@ -51,7 +51,7 @@ def view_stale(case: Case) -> Iterator[Finding | CannotTell]:
     ]
     remedies: list[Remedy] = [
         Repair("Compose a new view from what is on disk now", "compose_view", {"cuda_home": view.current}),
-        Manual("Or take the repair back", ("sm120kit undo",)),
+        Manual("Take the repair back", ("sm120kit undo",)),
     ]
     if view.gone:
         yield error(

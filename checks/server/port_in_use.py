@@ -25,7 +25,7 @@ FAILURE = log_failure("server.port-in-use")
 
 _REMEDIES = (
     LogRemedy("See which process owns port {port}", ("ss -ltnp 'sport = :{port}'",)),
-    LogRemedy("Or start this server on another port, with --port"),
+    LogRemedy("Start this server on another port, with --port"),
 )
 
 SIGNATURES = [

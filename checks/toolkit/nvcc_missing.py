@@ -200,7 +200,7 @@ def _remedies(case: Case, place: _Place) -> list[Remedy]:
     if needing == {"flashinfer"}:
         remedies.append(
             Manual(
-                "Or install flashinfer-jit-cache, of FlashInfer's version and torch's CUDA release, from FlashInfer's "
+                "Install flashinfer-jit-cache, of FlashInfer's version and torch's CUDA release, from FlashInfer's "
                 "own index: it holds most kernels prebuilt"
             )
         )

@@ -105,7 +105,7 @@ def _remedies(build: TorchBuild, fitting: Sequence[TorchWheel]) -> list[Remedy]:
         )
         remedies.append(Manual(text, (_install(newer[0].version, newer[0]),)))
     if newer:
-        text = "Or the newest known, as recent SGLang asks for"
+        text = "The newest known, as recent SGLang asks for"
         remedies.append(Manual(text, (_install(newer[-1].version, newer[-1]),)))
     return remedies or [Manual("Build torch from source with TORCH_CUDA_ARCH_LIST naming this GPU")]
 

@@ -18,7 +18,7 @@ To have it in every shell, put the line for yours into its start-up file:
 
 
 @subcommand(epilog=EPILOG)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", metavar="SHELL", type=click.Choice(["bash", "zsh", "fish"]))
 def command(*, shell: str) -> int:
     """Print the script that completes commands, options, check ids and GPU names in a shell."""
     from click.shell_completion import ShellComplete, get_completion_class

@@ -30,7 +30,6 @@ Examples:
   sm120kit diff monday.json                          with the same target as it is now
   sm120kit diff monday.json --python /srv/venv/bin/python
 
-\b
 Exit codes: 1 if it got worse (an error or a warning came, or rose), else 0.
 """
 

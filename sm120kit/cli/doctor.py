@@ -34,7 +34,6 @@ Examples:
   ssh box sm120kit snapshot | sm120kit doctor --snapshot -
       a machine that only takes the snapshot
 
-\b
 Exit codes: 0 good, 1 findings at or above --fail-on, 2 wrong usage, 3 a fault of
 sm120kit itself, 4 the target cannot be examined. What could not be told is no
 failure, unless --fail-on unknown says so.
@@ -138,10 +137,18 @@ def _rendered(report: Report, form: str, fail_on: FailOn, output: str, *, verbos
         from sm120kit.report.markdown import render_markdown
 
         return render_markdown(report, verbose=verbose).encode()
+    from sm120kit.cli.again import examined_again
     from sm120kit.report.terminal import render_terminal
 
     width, colour = terminal(output)
-    return render_terminal(report, width=width, colour=colour, verbose=verbose, encoding=encoding_of(output))
+    return render_terminal(
+        report,
+        width=width,
+        colour=colour,
+        verbose=verbose,
+        encoding=encoding_of(output),
+        again=examined_again(),
+    )
 
 
 def report_crashes(results: Sequence[CheckResult]) -> None:

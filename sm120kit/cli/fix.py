@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 
 import click
 
+from sm120kit.cli.again import TARGET, typed_again
 from sm120kit.cli.check_options import complete_check
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
@@ -34,6 +35,9 @@ from sm120kit.repair.stub import build_stub
 from sm120kit.repair.transaction import recover
 from sm120kit.repair.types import FIX_SCHEMA, FixReport, Plan
 
+_CHOOSING = ("in_place", "only", "skip")
+"""Parameters by which a plan comes to be what it is, beside the target."""
+
 EPILOG = """\b
 Examples:
   sm120kit fix                         show what would be done, and why
@@ -41,7 +45,6 @@ Examples:
   sm120kit fix --plan-out plan.json    keep the plan, to look at and apply later
   sm120kit fix --apply plan.json       apply that very plan, if nothing changed since
 
-\b
 Exit codes: 0 nothing left to repair, 1 something is, or needs packages first.
 """
 
@@ -204,4 +207,5 @@ def _write(report: FixReport, *, as_json: bool) -> None:
     from sm120kit.report.repair import render_fix
 
     width, colour = terminal()
-    write_result(render_fix(report, width=width, colour=colour, encoding=encoding_of()))
+    again = f"sm120kit fix{typed_again((*TARGET, *_CHOOSING))}"
+    write_result(render_fix(report, width=width, colour=colour, encoding=encoding_of(), again=again))

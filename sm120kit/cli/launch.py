@@ -26,7 +26,6 @@ Examples:
   sm120kit launch --print-config > fleet.toml
   sm120kit launch --config fleet.toml --render systemd > /etc/systemd/system/qwen.service
 
-\b
 Exit codes: 0 every server is verified at the level asked for, 1 not, or preflight refused, 2 wrong usage, 3 a fault
 of sm120kit itself, 4 the target cannot be examined, 130 interrupted, and everything is ended.
 """

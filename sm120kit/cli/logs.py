@@ -24,7 +24,6 @@ Examples:
   sm120kit logs qwen --replica 3 --start 1 -n 500
       of its first start; to have it explained: sm120kit why LOG
 
-\b
 Exit codes: 0 good, 2 there is no such fleet, replica or start, 3 a fault of sm120kit itself, 4 a log cannot be read,
 130 interrupted.
 """

@@ -71,7 +71,6 @@ Begin with:
 Each command says more: sm120kit doctor --help. What a finding means, its id tells:
   sm120kit explain toolkit.nv-target-missing
 
-\b
 Exit codes:
   0  good                          3  a fault of sm120kit itself
   1  findings, or not verified     4  the target cannot be examined
@@ -209,6 +208,7 @@ def _say(message: str, hint: str = "") -> None:
 def _sentence(error: click.UsageError) -> str:
     # Newer releases of click append their own guess at what was meant.
     text = error.message if isinstance(error, click.NoSuchOption) else error.format_message()
+    text = " ".join(text.split())  # a missing choice is listed with tabs and newlines
     return text[:1].lower() + text[1:].rstrip(".")
 
 
@@ -219,7 +219,7 @@ def _usage_hint(error: click.UsageError, arguments: Sequence[str]) -> str:
     path = f"{PROGRAM} {called}" if called in COMMANDS else PROGRAM
     near = ""
     if isinstance(error, click.NoSuchOption) and error.ctx:
-        near = nearest_option(error.option_name, error.ctx.command.get_params(error.ctx))
+        near = nearest_option(error.option_name, error.ctx.command, error.ctx)
     elif isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
         near = nearest_choice(arguments, list(map(str, error.param.type.choices)))
-    return f"{near}See: {path} --help"
+    return f"{near} See: {path} --help".strip()

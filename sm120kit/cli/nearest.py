@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 import click
 
-_ALIKE = 0.5
+from sm120kit.nearest import did_you_mean
 
 
 def nearest_command(name: str, commands: Sequence[str]) -> str:
-    """A sentence with the commands that are spelled like ``name``, else with all of them."""
-    return _did_you_mean(name, commands).rstrip() or f"The commands are {', '.join(commands)}"
+    """A sentence with the commands that are spelled like ``name``, else with where they are listed."""
+    if name == "help":
+        return "See: sm120kit --help, or of one command: sm120kit doctor --help"
+    return did_you_mean(name, commands, otherwise="The commands are listed by: sm120kit --help")
 
 
-def nearest_option(name: str, parameters: Iterable[click.Parameter]) -> str:
-    """A sentence with the options of a command that are spelled like ``name``; empty where there is none."""
+def nearest_option(name: str, command: click.Command, context: click.Context) -> str:
+    """What ``name`` may have been meant for: an option of the command that is spelled like it, or a flag of SGLang that
+    was written before ``--``; empty where it is neither."""
+    parameters = command.get_params(context)
     known = [option for parameter in parameters for option in parameter.opts if option.startswith("-")]
-    return _did_you_mean(name, known)
+    if any("SGLANG" in (parameter.metavar or "") for parameter in parameters) and _is_of_sglang(name):
+        written = f"{context.command_path} … -- {name} …"
+        return f"{name} belongs to SGLang, whose own arguments follow after --, as in: {written}."
+    return did_you_mean(name, (each for each in known if each != name))
 
 
 def nearest_choice(arguments: Iterable[str], choices: Sequence[str]) -> str:
     """A sentence with the choices that a word of the command line, ``--option=word`` too, is spelled like."""
     words = [argument.rpartition("=")[2] for argument in arguments]
-    said = (_did_you_mean(word, choices) for word in words if word not in choices)
+    said = (did_you_mean(word, choices) for word in words if word not in choices)
     return next(filter(None, said), "")
 
 
-def _did_you_mean(word: str, known: Sequence[str]) -> str:
-    near = get_close_matches(word, known, n=2, cutoff=_ALIKE)
-    return f"Did you mean {' or '.join(near)}? " if near else ""
+def _is_of_sglang(name: str) -> bool:
+    from sm120kit.engines.sglang.flags import seen_in
+
+    return bool(seen_in(name))

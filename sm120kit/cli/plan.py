@@ -34,7 +34,6 @@ Examples:
   sm120kit plan /models/qwen --check http://127.0.0.1:30000
       beside a running server; a start-up log does as well
 
-\b
 Exit codes: 0 the server will start, 1 it will not or serves no such request, 2 wrong usage or nothing to plan with,
 3 a fault of sm120kit itself, 4 a server or log to check against cannot be read.
 """

@@ -28,7 +28,6 @@ Examples:
   sm120kit prove --flashinfer silu_and_mul     and a genuine FlashInfer module
   sm120kit prove --keep ./proof                with sources and commands, to run by hand
 
-\b
 Exit codes: 0 all that was run passed, 1 something failed or a compiler is missing, 4 there is nothing to prove.
 """
 

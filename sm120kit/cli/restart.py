@@ -19,7 +19,6 @@ Examples:
   sm120kit restart qwen --replica 3
   sm120kit restart qwen --replica 3 --replica 5
 
-\b
 Exit codes: 0 they are verified again, 1 not, 2 there is no such fleet or replica, 3 a fault of sm120kit itself,
 4 no such fleet runs, 130 interrupted (the restart goes on).
 """

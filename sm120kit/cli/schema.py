@@ -25,7 +25,7 @@ _DOCUMENTS = (
 
 
 @subcommand()
-@click.argument("document", type=click.Choice(_DOCUMENTS), default="report")
+@click.argument("document", metavar="[DOCUMENT]", type=click.Choice(_DOCUMENTS), default="report")
 def command(*, document: str) -> int:
     """Print the JSON Schema of a document: report (doctor --json), snapshot, comparison (diff --json),
     repair-plan (fix --plan-out), fleet (launch, status, verify and restart --json), or of what the command of that

@@ -49,7 +49,6 @@ Levels, each with those before it:
   prove    preprocess, compile and link with the target's own tools
   serve    a tiny model, made on the spot, through sm120kit launch, verified and ended
 
-\b
 Exit codes: 0 good, 1 a step failed, 2 wrong usage, 3 a fault of sm120kit itself,
 4 the target cannot be examined. What could not be told is no failure, unless
 --fail-on unknown says so. Where GITHUB_STEP_SUMMARY names a file, the report is
@@ -203,10 +202,11 @@ def _rendered(smoke: SmokeReport, form: str, fail_on: FailOn, output: str) -> st
         from sm120kit.report.markdown import render_smoke_markdown
 
         return render_smoke_markdown(smoke).encode()
+    from sm120kit.cli.again import examined_again
     from sm120kit.report.smoke import render_smoke
 
     width, colour = terminal(output)
-    return render_smoke(smoke, width=width, colour=colour, encoding=encoding_of(output))
+    return render_smoke(smoke, width=width, colour=colour, encoding=encoding_of(output), again=examined_again())
 
 
 def _append_summary(smoke: SmokeReport) -> None:

@@ -16,7 +16,6 @@ Examples:
   sm120kit status qwen -v      each verdict with its evidence
   sm120kit status qwen --json
 
-\b
 Exit codes: 0 every replica is verified, 1 not, 2 there is no such fleet, 3 a fault of sm120kit itself,
 4 its state cannot be read.
 """

@@ -19,7 +19,6 @@ Examples:
   sm120kit stop qwen
   sm120kit stop --all
 
-\b
 Exit codes: 0 nothing of it runs, 1 something is left, 2 there is no such fleet, 3 a fault of sm120kit itself,
 4 its state cannot be read, 130 interrupted.
 """

@@ -26,7 +26,6 @@ Examples:
   sm120kit verify http://127.0.0.1:30000 http://127.0.0.1:30001
       servers that somebody else started; they are compared with each other
 
-\b
 Exit codes: 0 every server is verified at that level, 1 not, 2 wrong usage, 3 a fault of sm120kit itself,
 4 the fleet's state cannot be read, 130 interrupted.
 """

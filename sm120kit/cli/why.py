@@ -22,7 +22,6 @@ Examples:
   sm120kit why server.log --python /srv/venv/bin/python
       the environment the log comes from is examined too, and says which of several causes it is
 
-\b
 Exit codes: 0 nothing wrong in the log, 1 a cause is named, 2 wrong usage, 3 a fault of
 sm120kit itself, 4 something is wrong and not known, or the log cannot be read.
 """

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from sm120kit.data import data_path
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.errors import Sm120kitError
+from sm120kit.nearest import did_you_mean
 
 _MEND = "Mend the file, or leave its folder out of --checks-dir"
 
@@ -41,10 +42,10 @@ class Catalogue(msgspec.Struct, frozen=True):
         entries = self.entries
         if check_id in entries:
             return entries[check_id]
-        from difflib import get_close_matches
-
-        near = get_close_matches(check_id, entries, n=3, cutoff=0.4)
-        hint = f"Did you mean {' or '.join(near)}?" if near else "List them with: sm120kit checks"
+        family = check_id.removesuffix(".*")
+        if members := [each for each in entries if each.startswith(f"{family}.")]:
+            raise Sm120kitError(f"{check_id!r} is a family of checks", hint=f"Name one of it: {', '.join(members)}")
+        hint = did_you_mean(check_id, entries, otherwise="List them with: sm120kit checks", most=3)
         raise Sm120kitError(f"there is no check {check_id!r}", hint=hint)
 
 

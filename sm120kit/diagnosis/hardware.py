@@ -7,6 +7,7 @@ import re
 from sm120kit.diagnosis.case import NamedGpu
 from sm120kit.diagnosis.gpus import GpuModel, gpu_models
 from sm120kit.errors import Sm120kitError
+from sm120kit.nearest import likeness, nearest
 from sm120kit.patterns import pattern
 
 MOST_GPUS = 128
@@ -41,8 +42,8 @@ def _parse_item(item: str) -> NamedGpu:
         model, capability = _model(counted["name"]), _capability(counted["name"])
         count = int(counted["count"][:9])
     if not model and not capability:
-        name = counted["name"] if counted else item
-        raise Sm120kitError(f"--gpu {item!r}: no GPU called {name!r} is known", hint=_nearest(name))
+        name, hint = _unknown(item, counted["name"] if counted else "")
+        raise Sm120kitError(f"--gpu {item!r}: no GPU called {name!r} is known", hint=hint)
     if not 1 <= count <= MOST_GPUS:
         raise Sm120kitError(f"--gpu {item!r}: {count} is no count of GPUs", hint=f"Give 1 to {MOST_GPUS}")
     if model:
@@ -73,11 +74,16 @@ def _capability(name: str) -> str:
     return f"{int(written['major'])}.{written['minor']}" if 5 <= int(written["major"]) <= 20 else ""
 
 
-def _nearest(name: str) -> str:
-    from difflib import get_close_matches
+def _unknown(item: str, counted: str) -> tuple[str, str]:
+    """Which part of ``item`` is not the name of a GPU, and what was probably meant.
 
+    Digits at the end may be a count (``rtx-5091x2``) or belong to the name (``rtx6000``).
+    """
     known = {alias: row.name for row in gpu_models() for alias in _names(row)}
-    near = get_close_matches(_normal(name), known, n=5, cutoff=0.5)
+    readings = [each for each in (counted, item) if each]
+    name = max(readings, key=lambda each: likeness(_normal(each), known))
+    near = nearest(_normal(name), known, most=5, within=0.3)
     if near:
-        return f"Did you mean {' or '.join(dict.fromkeys(known[each] for each in near))}?"
-    return f"Known are {', '.join(row.name for row in gpu_models())}, or a compute capability such as 12.0"
+        return name, f"Did you mean {' or '.join(dict.fromkeys(known[each] for each in near))}?"
+    listed = ", ".join(row.name for row in gpu_models())
+    return name, f"Known are {listed}, or a compute capability such as 12.0"

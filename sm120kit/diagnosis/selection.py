@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from sm120kit.diagnosis.registry import Check
 from sm120kit.errors import Sm120kitError
+from sm120kit.nearest import nearest
 
 
 def select(checks: Mapping[str, Check], only: Sequence[str] = (), skip: Sequence[str] = ()) -> dict[str, Check]:
@@ -34,11 +35,12 @@ def _matches(check_id: str, globs: Sequence[str]) -> bool:
 
 
 def _nearest(glob: str, checks: Mapping[str, Check]) -> str:
-    from difflib import get_close_matches
-
     families = {check_id.partition(".")[0] for check_id in checks}
     if glob in families:
         return f"For the whole family write: {glob}.*"
-    near = get_close_matches(glob, checks, n=3, cutoff=0.5)
-    near += [check_id for check_id in checks if glob.strip("*") in check_id.partition(".")[2] and check_id not in near]
-    return f"Did you mean {' or '.join(near[:3])}?" if near else "List the checks with: sm120kit checks"
+    family, _, name = glob.partition(".")
+    if name.strip("*?") == "" and (near := nearest(family, families)):
+        return f"Did you mean {' or '.join(f'{each}.*' for each in near)}?"
+    within = [check_id for check_id in checks if glob.strip("*") in check_id.partition(".")[2]]
+    near = list(dict.fromkeys([*nearest(glob, checks, most=3), *within]))[:3]
+    return f"Did you mean {' or '.join(near)}?" if near else "List the checks with: sm120kit checks"

@@ -79,6 +79,7 @@ class Repair(Struct, frozen=True, tag="repair", tag_field="kind"):
     intent: str
     parameters: dict[str, str] = {}
     needs_consent: bool = False
+    """It changes what a package owns, and is done with ``--in-place`` alone."""
 
 
 Remedy = Manual | Repair

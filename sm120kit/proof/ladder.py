@@ -102,7 +102,7 @@ _HEADERS = (
     ("preprocess-fp16", _PROBE.format(header="cuda_fp16.h"), "__float2half", 0.4,
      "half precision headers and nv/target are found"),
     ("preprocess-cuda-std", _PROBE.format(header="cuda/std/type_traits"), "is_same", 0.6,
-     "compiler and CUDA headers are of one release"),
+     "runtime headers are of the compiler's release"),
     ("cub", _CUB_PROBE, "DeviceRadixSort", 5.0, "CCCL is whole and of one version"),
 )  # fmt: skip
 """Name, source, a word that the header brings, CPU seconds, and what a pass shows."""

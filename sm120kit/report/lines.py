@@ -88,6 +88,16 @@ class Lines:
                     self._place(row.where, self.width, column, "dim")
             self._text.append("\n")
 
+    def steps(self, steps: Iterable[tuple[str, str]], *, indent: int = 2) -> None:
+        """Commands to copy with what each does: side by side, or below each other where one is long."""
+        shown = [(copyable(command, self.encoding), meaning) for command, meaning in steps]
+        if all(cell_len(command) <= self.width // 2 for command, _ in shown):
+            self.table([Row(command, meaning) for command, meaning in shown], indent=indent)
+            return
+        for command, meaning in shown:
+            self.raw(command, indent)
+            self.prose(meaning, indent=indent + 4)
+
     def _place(self, text: str, here: int, column: int, style: str) -> int:
         """Write ``text`` at ``column``, on the next line where ``here`` is past it; return where that ends."""
         pieces = _wrapped(text, self.width - column) or [""]

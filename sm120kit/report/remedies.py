@@ -12,6 +12,24 @@ REPAIR_EXPLAINED = "shows the plan of a repair; --apply carries it out, sm120kit
 """Said once in a report that holds a repair."""
 
 
+class Again(NamedTuple):
+    """Commands about the very target of a report."""
+
+    repair: str = REPAIR_COMMAND
+    """Empty: the target is a record or an image, in which nothing can be repaired from here."""
+    examine: str = "sm120kit doctor -v"
+
+    def repairing(self) -> tuple[str, str]:
+        """The command that repairs, and what it does."""
+        if self.repair:
+            return self.repair, REPAIR_EXPLAINED
+        return REPAIR_COMMAND, f"on the machine itself, or inside the image: {REPAIR_EXPLAINED}"
+
+
+THIS_ENVIRONMENT = Again()
+"""Commands about the environment that they are typed in."""
+
+
 class Shown(NamedTuple):
     """A remedy as text for people, and commands to copy."""
 
@@ -22,6 +40,6 @@ class Shown(NamedTuple):
 def shown(remedy: Remedy) -> Shown:
     """The words for one remedy."""
     if isinstance(remedy, Repair):
-        consent = ", after asking" if remedy.needs_consent else ""
-        return Shown(f"{remedy.text.rstrip('.')} ({REPAIR_COMMAND} does this{consent})", ())
+        way = " --in-place" if remedy.needs_consent else ""
+        return Shown(f"{remedy.text.rstrip('.')} ({REPAIR_COMMAND}{way} does this)", ())
     return Shown(remedy.text, remedy.commands)

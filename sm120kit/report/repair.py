@@ -10,12 +10,15 @@ from sm120kit.diagnosis.types import Severity
 from sm120kit.repair.types import FixReport, MakeDirectory, Plan, Step, SwitchLink, WriteFile
 from sm120kit.report.lines import Lines, Row
 from sm120kit.report.proof import verdict, write_proofs
+from sm120kit.report.remedies import REPAIR_COMMAND
 
 _LISTED = 4
 """Paths of one folder and reason that are named; more are counted."""
 
 
-def render_fix(report: FixReport, *, width: int, colour: bool, encoding: str = "utf-8") -> str:
+def render_fix(
+    report: FixReport, *, width: int, colour: bool, encoding: str = "utf-8", again: str = REPAIR_COMMAND
+) -> str:
     """What ``fix`` shows: the plan, or what was done."""
     lines = Lines(width, encoding)
     plan = report.plan
@@ -28,7 +31,7 @@ def render_fix(report: FixReport, *, width: int, colour: bool, encoding: str = "
         _applied(lines, report)
     _by_hand(lines, plan)
     lines.blank()
-    _closing(lines, report)
+    _closing(lines, report, again)
     return lines.render(colour=colour)
 
 
@@ -120,7 +123,7 @@ def _by_hand(lines: Lines, plan: Plan) -> None:
             lines.command(each, 8)
 
 
-def _closing(lines: Lines, report: FixReport) -> None:
+def _closing(lines: Lines, report: FixReport, again: str) -> None:
     plan = report.plan
     source = f". {shlex.quote(report.env_script)}"
     if report.applied:
@@ -133,9 +136,7 @@ def _closing(lines: Lines, report: FixReport) -> None:
         lines.prose("Nothing was written.", style="bold red")
     elif plan.steps:
         lines.prose("Nothing was written. This is the plan.", style="bold")
-        way = " --in-place" if plan.in_place else ""
-        _command(lines, "With the same options, this carries it out, proves it, or takes it back",
-                 f"sm120kit fix --apply{way}")  # fmt: skip
+        _command(lines, "This carries it out, proves it, or takes it back", f"{again} --apply")
     elif any(finding.severity is Severity.ERROR for finding in report.before):
         lines.prose("Nothing here can be repaired without you: see above.", style="bold red")
     else:

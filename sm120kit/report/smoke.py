@@ -5,6 +5,7 @@ from __future__ import annotations
 from sm120kit.report.fleet import render_summary
 from sm120kit.report.lines import Lines, Row
 from sm120kit.report.proof import render_proof
+from sm120kit.report.remedies import THIS_ENVIRONMENT, Again
 from sm120kit.report.terminal import render_terminal
 from sm120kit.smoke.types import SmokeReport
 
@@ -12,9 +13,16 @@ WORDS = {"passed": "passed", "failed": "FAILED", "unknown": "unknown"}
 _STYLES = {"passed": "bold green", "failed": "bold red", "unknown": "bold"}
 
 
-def render_smoke(smoke: SmokeReport, *, width: int = 100, colour: bool = False, encoding: str = "utf-8") -> str:
+def render_smoke(
+    smoke: SmokeReport,
+    *,
+    width: int = 100,
+    colour: bool = False,
+    encoding: str = "utf-8",
+    again: Again = THIS_ENVIRONMENT,
+) -> str:
     """The whole report; the verdict stands at the end, where a CI log ends."""
-    parts = [render_terminal(smoke.report, width=width, colour=colour, encoding=encoding)]
+    parts = [render_terminal(smoke.report, width=width, colour=colour, encoding=encoding, again=again)]
     parts += [render_proof(proof, width=width, colour=colour) for proof in smoke.proofs]
     if smoke.fleet:
         parts.append(render_summary(smoke.fleet, smoke.fleet.updated, width=width, colour=colour, encoding=encoding))
@@ -30,5 +38,8 @@ def verdict(smoke: SmokeReport) -> str:
     if failed:
         return f"Smoke test at level {smoke.level} failed at {' and '.join(failed)} ({smoke.seconds:.1f} s)."
     if smoke.outcome == "unknown":
-        return f"Smoke test at level {smoke.level}: nothing failed, and not everything could be told."
+        return (
+            f"Smoke test at level {smoke.level}: nothing failed, and not everything could be told; with "
+            "--fail-on unknown that fails."
+        )
     return f"Smoke test at level {smoke.level} passed ({smoke.seconds:.1f} s)."

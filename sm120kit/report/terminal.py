@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sm120kit.diagnosis.types import Evidence, Finding, Outcome, Repair, Report, ReportedFinding, Severity
 from sm120kit.report.lines import Lines, Row
-from sm120kit.report.remedies import REPAIR_COMMAND, REPAIR_EXPLAINED, shown
+from sm120kit.report.remedies import THIS_ENVIRONMENT, Again, shown
 from sm120kit.report.wording import by_reason, counted, headline, open_questions, suppression_remarks, tally, unknowns
 
 _BODY = 9
@@ -16,9 +16,18 @@ _VERDICT_STYLES = {"good": "bold green", "unknown": "bold", "findings": "bold", 
 
 
 def render_terminal(
-    report: Report, *, width: int = 100, colour: bool = False, verbose: bool = False, encoding: str = "utf-8"
+    report: Report,
+    *,
+    width: int = 100,
+    colour: bool = False,
+    verbose: bool = False,
+    encoding: str = "utf-8",
+    again: Again = THIS_ENVIRONMENT,
 ) -> str:
-    """The report as text of at most ``width`` columns; paths and commands are never broken."""
+    """The report as text of at most ``width`` columns; paths and commands are never broken.
+
+    ``again`` are the commands that go on from here.
+    """
     lines = Lines(width, encoding)
     lines.prose(report.target, style="dim")
     live = [finding for finding in report.findings if not finding.suppressed]
@@ -29,7 +38,7 @@ def render_terminal(
     if verbose:
         _write_quiet_checks(lines, report)
         _write_looked_at(lines, report)
-    _write_summary(lines, report, live, verbose=verbose)
+    _write_summary(lines, report, live, again, verbose=verbose)
     return lines.render(colour=colour)
 
 
@@ -110,17 +119,19 @@ def _title(lines: Lines, text: str) -> None:
     lines.prose(text, style="bold underline")
 
 
-def _write_summary(lines: Lines, report: Report, live: list[ReportedFinding], *, verbose: bool) -> None:
+def _write_summary(lines: Lines, report: Report, live: list[ReportedFinding], again: Again, *, verbose: bool) -> None:
     summary = report.summary
     if live or summary.verdict != "good" or verbose:
         lines.blank()
     lines.prose(f"{headline(report)} ({tally(report)}).", style=_VERDICT_STYLES[summary.verdict])
     steps = []
-    if any(isinstance(remedy, Repair) for finding in live for remedy in finding.remedies):
-        steps.append(Row(REPAIR_COMMAND, REPAIR_EXPLAINED))
+    # What a note is about was repaired already, or needs no repair.
+    pressing = [finding for finding in live if finding.severity is not Severity.NOTE]
+    if any(isinstance(remedy, Repair) for finding in pressing or live for remedy in finding.remedies):
+        steps.append(again.repairing())
     if live:
-        steps.append(Row(f"sm120kit explain {live[0].check}", "what that means and where it comes from"))
+        steps.append((f"sm120kit explain {live[0].check}", "what that means and where it comes from"))
     if not verbose and (live or summary.verdict != "good"):
         notes = f"the evidence of {counted(summary.notes, 'note')}, and " if summary.notes else ""
-        steps.append(Row("sm120kit doctor -v", f"{notes}all that was looked at"))
-    lines.table(steps, indent=2)
+        steps.append((again.examine, f"{notes}all that was looked at"))
+    lines.steps(steps)

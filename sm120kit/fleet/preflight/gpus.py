@@ -45,7 +45,7 @@ def _busy(gpu: Gpu, forecast: Forecast, prepared: Prepared) -> Iterator[Finding]
     name = f"GPU {gpu.index}"
     remedies = [
         Manual("See what runs there, and end it (in a container: on the host)", ("nvidia-smi",)),
-        Manual("Or leave it out: name the others with --gpus"),
+        Manual("Leave it out: name the others with --gpus"),
     ]
     if plan and plan.predicted.failure:
         message = f"{name} has {used:.1f} GiB taken by others, and what is left is too little: {plan.predicted.failure}"

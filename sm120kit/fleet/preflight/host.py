@@ -169,5 +169,5 @@ def _network(prepared: Prepared) -> Iterator[Finding]:
         spec.host,
         f"the servers will listen on {spec.host}, where others may reach them, and ask for no key",
         [at(spec.host, "--host")],
-        [Manual("Have clients send a key: --api-key-file FILE"), Manual("Or listen on 127.0.0.1 behind a proxy")],
+        [Manual("Have clients send a key: --api-key-file FILE"), Manual("Listen on 127.0.0.1 behind a proxy")],
     )

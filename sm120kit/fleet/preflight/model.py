@@ -132,7 +132,7 @@ def _folder(folder: str, line: LaunchLine, files: Files) -> Iterator[Finding]:
             f"{folder}/tokenizer",
             f"{folder} holds no tokenizer",
             [at("no tokenizer.json, tokenizer.model, vocab.json or tekken.json", folder)],
-            [_AGAIN, Manual("Or name where it lies", ("--tokenizer-path FOLDER",))],
+            [_AGAIN, Manual("Name where it lies", ("--tokenizer-path FOLDER",))],
         )
 
 

@@ -87,7 +87,7 @@ def _finding(wanted: Sequence[_Wanted], error: OSError) -> Finding:
         remedies = [Manual(f"Stop the fleet {name} that has it", (f"sm120kit stop {name}",)) for name in fleets]
         remedies += [
             Manual(f"End the process that owns port {ports[0]}", (f"ss -ltnp 'sport = :{ports[0]}'",)),
-            Manual("Or move the fleet: --base-port for HTTP, --base-nccl-port for torch.distributed"),
+            Manual("Move the fleet: --base-port for HTTP, --base-nccl-port for torch.distributed"),
         ]
     elif error.errno in (errno.EACCES, errno.EPERM):
         message = f"{name} may not be opened by this user"

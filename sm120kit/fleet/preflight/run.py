@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.errors import Sm120kitError
@@ -17,6 +16,7 @@ from sm120kit.fleet.preflight.ports import ask_ports
 from sm120kit.fleet.preflight.stage import ask_stage
 from sm120kit.fleet.preflight.types import Answer, Preflight
 from sm120kit.fleet.preparation.prepare import Prepared
+from sm120kit.nearest import did_you_mean
 
 Question = Callable[[Prepared, Mapping[str, str]], Answer]
 
@@ -55,10 +55,9 @@ def check_forced(ids: tuple[str, ...]) -> None:
     for each in ids:
         if each in known:
             continue
-        near = get_close_matches(each, known, n=3, cutoff=0.4)
         raise Sm120kitError(
             f"--force {each}: there is no such finding",
-            hint=f"Did you mean {' or '.join(near)}?" if near else "Give the id that stands under the finding",
+            hint=did_you_mean(each, known, otherwise="Give the id that stands under the finding"),
         )
 
 

@@ -57,7 +57,7 @@ def _findings(stage: str, source: str, need: int) -> Iterator[Finding]:
             [at(f"{need / _GIB:.2f} GiB", source), at(f"{room.free / _GIB:.2f} GiB free", room.folder)],
             [
                 Manual("Give the RAM disk more (it is memory)", (f"mount -o remount,size=N {room.folder}",)),
-                Manual("Or leave --stage out"),
+                Manual("Leave --stage out"),
             ],
         )
     elif kind and kind not in _IN_MEMORY:

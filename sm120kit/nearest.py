@@ -1,0 +1,39 @@
+"""Which known words a word that is not known was probably meant to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+ALIKE = 0.6
+"""Below this ratio of shared letters two words have nothing to do with each other."""
+
+
+def nearest(word: str, known: Iterable[str], *, most: int = 2, within: float = 0.1) -> list[str]:
+    """At most ``most`` of the ``known`` words, the likeliest first, none of which is less alike than the first one by
+    more than ``within``; the dashes that options begin with do not count."""
+    ratios = _ratios(word, known)
+    near = sorted(ratios, key=ratios.__getitem__, reverse=True)[:most]
+    return [each for each in near if ratios[each] >= max(ALIKE, ratios[near[0]] - within)]
+
+
+def likeness(word: str, known: Iterable[str]) -> float:
+    """How alike ``word`` and the nearest of the ``known`` words are: 1 is equal, 0 nothing in common."""
+    return max(_ratios(word, known).values(), default=0.0)
+
+
+def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "", most: int = 2) -> str:
+    """A question with the nearest words; ``otherwise`` where none is near."""
+    near = nearest(word, known, most=most)
+    return f"Did you mean {' or '.join(near)}?" if near else otherwise
+
+
+def _ratios(word: str, known: Iterable[str]) -> dict[str, float]:
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(None, "", word.lstrip("-"))
+    ratios: dict[str, float] = {}
+    for each in known:
+        matcher.set_seq1(each.lstrip("-"))
+        if matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE:
+            ratios[each] = matcher.ratio()
+    return ratios
