@@ -50,7 +50,7 @@ Exit codes: 0 nothing left to repair, 1 something is, or needs packages first.
 
 
 @subcommand(epilog=EPILOG)
-@target_options(takes_snapshot=False)
+@target_options(takes_snapshot=False, takes_image=False)
 @option("--apply", "apply", is_flag=True, help="Carry the plan out; without it nothing is written.")
 @option("--in-place", is_flag=True, help="Add what is missing inside the toolkit itself, and no view.")
 @option("--only", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Mend these findings only.")

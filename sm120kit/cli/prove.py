@@ -33,7 +33,7 @@ Exit codes: 0 all that was run passed, 1 something failed or a compiler is missi
 
 
 @subcommand(epilog=EPILOG)
-@target_options(takes_snapshot=False)
+@target_options(takes_snapshot=False, takes_image=False)
 @option(
     "--flashinfer", "modules", metavar="MODULE", multiple=True, type=click.Choice(MODULES),
     help=f"Build this module of FlashInfer too: {', '.join(MODULES)}.",

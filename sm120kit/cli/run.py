@@ -30,7 +30,7 @@ cannot be executed.
 
 
 @subcommand(epilog=EPILOG, context_settings={"allow_interspersed_args": False})
-@target_options(takes_snapshot=False)
+@target_options(takes_snapshot=False, takes_image=False)
 @data_dir_option
 @click.argument("arguments", metavar="COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
 def command(*, target: Asked, data_dir: str, arguments: Sequence[str]) -> int:

@@ -98,11 +98,14 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def target_options(*, takes_snapshot: bool) -> Callable[[Function], Function]:
+def target_options(*, takes_snapshot: bool, takes_image: bool = True) -> Callable[[Function], Function]:
     """Add the shared options to a command; it gets them as one argument ``target`` of type :class:`Asked`.
 
-    ``takes_snapshot`` False: the command writes or runs something, and refuses ``--snapshot``.
+    ``takes_snapshot`` False: the command writes or runs something, and refuses ``--snapshot``. ``takes_image`` False:
+    it executes something in the target, and refuses ``--root`` and ``--image-archive``. Help does not offer what is
+    refused.
     """
+    refused = (() if takes_snapshot else ("snapshot",)) + (() if takes_image else ("root", "image_archive"))
 
     def decorate(function: Function) -> Function:
         @wraps(function)
@@ -112,6 +115,9 @@ def target_options(*, takes_snapshot: bool) -> Callable[[Function], Function]:
         decorated: Any = with_target
         for decorator in reversed(_OPTIONS):
             decorated = decorator(decorated)
+        for parameter in decorated.__click_params__:
+            if isinstance(parameter, click.Option) and parameter.name in refused:
+                parameter.hidden = True
         result: Function = decorated
         return result
 

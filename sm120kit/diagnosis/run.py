@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.registry import Check, NotApplicable
+from sm120kit.diagnosis.target_pip import addressed
 from sm120kit.diagnosis.types import CannotTell, CheckResult, Finding, Outcome
 
 
@@ -24,7 +25,7 @@ def run_check(check: Check, case: Case) -> CheckResult:
     try:
         for item in check.run(case):
             if isinstance(item, Finding):
-                findings.append(_validated(replace(item, check=check.id)))
+                findings.append(addressed(_validated(replace(item, check=check.id)), case))
             elif isinstance(item, CannotTell):
                 unknowns.append(item)
             else:

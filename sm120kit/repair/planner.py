@@ -15,6 +15,7 @@ from sm120kit.data_dir import DataDir
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.registry import Check
 from sm120kit.diagnosis.run import run_checks
+from sm120kit.diagnosis.target_pip import for_target
 from sm120kit.diagnosis.types import Finding, Manual, Repair, Severity
 from sm120kit.errors import USAGE, Sm120kitError
 from sm120kit.repair.compose import Composition, compose, unfit_for_nvcc
@@ -197,7 +198,7 @@ def _blocked(case: Case, plan: Plan, findings: Sequence[Finding], reasons: Seque
     # What the packages mend needs no other way beside them, least of all one of another release.
     # Nor do packages where nvcc cannot work: what it does not find there is on disk.
     left = [each for each in findings if not (is_repairable(each) and (shopping or unfit_for_nvcc(each.subject)))]
-    commands = shopping.commands if shopping else ()
+    commands = for_target(shopping.commands, case) if shopping else ()
     return replace(plan, blocked=tuple(reasons), packages=commands, manual=_manual(left, ()))
 
 

@@ -65,7 +65,7 @@ def _write_verdict(lines: Lines, plan: Plan) -> None:
         asked = f"{plan.requested} requested, " if plan.requested is not None else ""
         short = plan.requested is not None and predicted.granted < plan.requested
         style = "bold yellow" if short else "bold green"
-        lines.prose(f"{asked}{predicted.granted} granted, {best.max_running_requests} at best.", style=style)
+        lines.prose(f"{asked}{predicted.granted} granted, {_at_best(plan)}.", style=style)
     rows = [
         Row("tokens", f"{predicted.tokens:,}", f"{predicted.bytes_per_token:,} bytes each"),
         Row("static fraction", f"{predicted.mem_fraction_static:.3f}"),
@@ -79,6 +79,13 @@ def _write_verdict(lines: Lines, plan: Plan) -> None:
     if best.arguments:
         lines.prose(f"Ask for {best.max_running_requests}, and {best.granted} are granted:", indent=_INDENT)
         lines.raw(" ".join(best.arguments), _INDENT + 2, "cyan")
+
+
+def _at_best(plan: Plan) -> str:
+    best = plan.best
+    if plan.predicted.granted <= best.max_running_requests:
+        return f"{best.max_running_requests} at best"
+    return f"and room for {best.max_running_requests} of {best.tokens_per_request:,} tokens each"
 
 
 def _short_by(budget: Budget) -> str:
@@ -153,7 +160,8 @@ def _write_bounds(lines: Lines, plan: Plan) -> None:
         rows.append(Row("all servers", f"{fleet.servers} of them grant {fleet.granted}{asked}, {fleet.best} at best"))
     if bound:
         reads = f"{bound.bytes_per_step / _GIB:.1f} GiB a step at {bound.bandwidth / 1e9:,.0f} GB/s"
-        rows.append(Row("decoding, upper bound", f"{bound.tokens_per_second:,.0f} tokens/s a server", reads))
+        crowded = "" if bound.requests <= plan.best.max_running_requests else f" for {bound.requests} short requests"
+        rows.append(Row(f"decoding, upper bound{crowded}", f"{bound.tokens_per_second:,.0f} tokens/s a server", reads))
     if rows:
         lines.blank()
         lines.table(rows, indent=0)
