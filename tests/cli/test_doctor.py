@@ -32,7 +32,9 @@ def test_good(sm120kit: Command, saved: Saved) -> None:
 def test_broken(sm120kit: Command, saved: Saved) -> None:
     answer = sm120kit("doctor", "--snapshot", saved(BROKEN), "--only", CHECK)
     assert (answer.code, answer.err) == (1, "")
-    assert "/srv/venv/bin/python -m pip install nvidia-cuda-cccl==13.0.85" in [line.strip() for line in answer.out.splitlines()]
+    assert "/srv/venv/bin/python -m pip install nvidia-cuda-cccl==13.0.85" in [
+        line.strip() for line in answer.out.splitlines()
+    ]
     assert f"sm120kit explain {CHECK}" in answer.out
 
 
