@@ -37,6 +37,8 @@ def test_case(check: Check, case: DataCase) -> None:
     assert not left, f"not expected: {left}"
     for found in result.findings:
         assert found.remedies, f"{found.check} names no remedy for {found.message!r}"
+        # Reports write that word themselves, before each remedy but the first.
+        assert not any(remedy.text.startswith("Or ") for remedy in found.remedies)
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS.keys())
@@ -70,6 +72,7 @@ def test_messages_and_remedies_name_groups_that_are_there(entry: Check | LogFail
         groups = re.compile(signature.pattern).groupindex
         texts = [signature.message]
         for remedy in signature.remedies:
+            assert not remedy.text.startswith("Or ")
             texts += [remedy.text, *remedy.commands]
         for text in texts:
             text.format_map(dict.fromkeys(groups, "x"))

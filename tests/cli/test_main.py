@@ -47,6 +47,7 @@ def test_every_command_has_help(sm120kit: Command, name: str) -> None:
     assert answer.code == 0
     assert answer.out.startswith(f"Usage: sm120kit {name}")
     assert answer.err == ""
+    assert [line for line in answer.out.split("\n") if len(line) > 100] == []
 
 
 @pytest.mark.parametrize(
