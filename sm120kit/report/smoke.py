@@ -36,7 +36,8 @@ def verdict(smoke: SmokeReport) -> str:
     """The outcome in one sentence."""
     failed = [step.name for step in smoke.steps if step.outcome == "failed"]
     if failed:
-        return f"Smoke test at level {smoke.level} failed at {' and '.join(failed)} ({smoke.seconds:.1f} s)."
+        where = f" at {' and '.join(failed)}" if len(smoke.steps) > 1 else ""
+        return f"Smoke test at level {smoke.level} failed{where} ({smoke.seconds:.1f} s)."
     if smoke.outcome == "unknown":
         return (
             f"Smoke test at level {smoke.level}: nothing failed, and not everything could be told; with "

@@ -25,7 +25,8 @@ def after_death(policy: RestartPolicy, deaths: Sequence[Death], *, now: float, e
         return Next(None, "it is not to be restarted")
     if len(recent) > policy.most:
         return Next(
-            None, f"it ended {len(recent)} times within {policy.window:g} s, and {policy.most} restarts are allowed"
+            None,
+            f"it ended {len(recent)} times within {policy.window:g} s, more often than --restarts {policy.most} allows",
         )
     if not ever_answered and len(recent) > 1 and _reason(recent[-1]) == _reason(recent[-2]) != ("", ""):
         return Next(None, "it ended twice for the same reason before it ever answered")
