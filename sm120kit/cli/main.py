@@ -221,5 +221,5 @@ def _usage_hint(error: click.UsageError, arguments: Sequence[str]) -> str:
     if isinstance(error, click.NoSuchOption) and error.ctx:
         near = nearest_option(error.option_name, error.ctx.command, error.ctx)
     elif isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
-        near = nearest_choice(arguments, list(map(str, error.param.type.choices)))
+        near = nearest_choice(error.message, arguments, list(map(str, error.param.type.choices)))
     return f"{near} See: {path} --help".strip()

@@ -27,9 +27,13 @@ def nearest_option(name: str, command: click.Command, context: click.Context) ->
     return did_you_mean(name, (each for each in known if each != name))
 
 
-def nearest_choice(arguments: Iterable[str], choices: Sequence[str]) -> str:
-    """A sentence with the choices that a word of the command line, ``--option=word`` too, is spelled like."""
-    words = [argument.rpartition("=")[2] for argument in arguments]
+def nearest_choice(message: str, arguments: Iterable[str], choices: Sequence[str]) -> str:
+    """A sentence with the choices that the word is spelled like which ``message`` refuses.
+
+    It is taken from the command line, ``--option=word`` too. Other words there may be like a choice as well, such as
+    the option's own name.
+    """
+    words = [word for argument in arguments if repr(word := argument.rpartition("=")[2]) in message]
     said = (did_you_mean(word, choices) for word in words if word not in choices)
     return next(filter(None, said), "")
 

@@ -69,6 +69,8 @@ def test_every_command_has_help(sm120kit: Command, name: str) -> None:
         (("doctor", "--only", "nv-target"), "matches no check", "Did you mean toolkit.nv-target-missing"),
         (("doctor", "--format", "josn"), "'josn' is not one of", "Did you mean json? See: sm120kit doctor --help"),
         (("schema", "fleat"), "'fleat' is not one of", "Did you mean fleet? See: sm120kit schema --help"),
+        (("smoke", "--level", "proove"), "'proove' is not one of", "Did you mean prove? See: sm120kit smoke --help"),
+        (("smoke", "--level=proove"), "'proove' is not one of", "Did you mean prove? See: sm120kit smoke --help"),
         (("--pyhton", "x"), "no such option '--pyhton'", "sm120kit --help"),
         (("doctor", "--fail-on", "x"), "'x' is not one of", "sm120kit doctor --help"),
         (("doctor", "--python"), "requires an argument", "sm120kit doctor --help"),
