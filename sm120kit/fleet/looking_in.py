@@ -113,6 +113,7 @@ def _judged_replica(replica: Replica, outcome: Outcome) -> Replica:
         replica,
         state="verified" if found.verified else "unverified",
         verdicts=found.verdicts,
+        requested=found.requested,
         granted=found.granted,
         memory_used=replica.memory_used if found.memory_used is None else found.memory_used,
         tokens_per_second=found.tokens_per_second,

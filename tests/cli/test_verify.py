@@ -88,6 +88,7 @@ def test_what_was_granted_and_what_not_is_said_in_numbers(sm120kit: Command) -> 
     assert answer.code == 1
     assert "  failed      concurrency: " in answer.out
     assert "27 fewer than asked for" in answer.out
+    assert " 64 requested, none predicted, 0 granted" in answer.out
 
 
 def test_nobody_answers(sm120kit: Command) -> None:

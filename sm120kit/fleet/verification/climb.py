@@ -76,6 +76,11 @@ class Climb:
         return self.subject.index
 
     @property
+    def requested(self) -> int | None:
+        """How many requests at a time it was asked for: what it says itself where its launch line is not known."""
+        return self.told.requested if self.subject.requested is None else self.subject.requested
+
+    @property
     def kind(self) -> str:
         """What must be the same, so that the server can be held against another: GPUs and version."""
         gpus = ", ".join(gpu.name for gpu in self.subject.gpus) or "no known GPU"
@@ -155,9 +160,8 @@ class Climb:
     async def _concurrency(self, telling: asyncio.Task[None]) -> Verdict:
         await asyncio.shield(telling)
         expected = self.subject.expected
-        requested = self.told.requested if self.subject.requested is None else self.subject.requested
         predicted = expected.granted if expected else None
-        return judge_concurrency(requested, predicted, self.told.granted, self.told.settings.problem)
+        return judge_concurrency(self.requested, predicted, self.told.granted, self.told.settings.problem)
 
     async def _converse(self, asking: Asking, telling: asyncio.Task[None]) -> None:
         """One generation after the other: nothing else may run while an answer is to be compared."""

@@ -86,6 +86,7 @@ def _outcome(climb: Climb, level: Level) -> ReplicaOutcome:
         climb.roofline_share,
         climb.memory_used,
         is_verified(verdicts, level, ours=climb.subject.root is not None),
+        climb.requested,
     )
 
 

@@ -80,6 +80,8 @@ class ReplicaOutcome(Struct, frozen=True):
     memory_used: int | None = None
     """Bytes in use on its GPUs, whoever uses them."""
     verified: bool = False
+    requested: int | None = None
+    """``--max-running-requests`` of its launch line, else what it says of it itself."""
 
 
 class Outcome(Struct, frozen=True):
