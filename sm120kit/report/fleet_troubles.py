@@ -12,6 +12,9 @@ from sm120kit.report.wording import counted
 _INDENT = 2
 _BODY = 14
 """Column in which the text beside a verdict begins."""
+_KILLED = (
+    "A person or a program sent SIGKILL, or the kernel did for want of host memory: dmesg -T | grep -i 'killed process'"
+)
 
 _STYLES = {True: "green", False: "bold red", None: "bold"}
 
@@ -75,6 +78,8 @@ def _write_death(lines: Lines, death: Death) -> None:
     lines.table([Row("exit", death.exit), *([Row("log", death.log)] if death.log else [])], indent=4)
     if not death.causes and death.log:
         lines.prose("cause: not known from its log", indent=4)
+        if death.exit == "signal SIGKILL":
+            lines.prose(_KILLED, indent=11, label="    fix", label_style="green")
     for cause in death.causes:
         _write_cause(lines, cause)
 

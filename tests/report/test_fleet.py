@@ -84,6 +84,13 @@ def test_what_is_against_a_fleet_is_shown_with_cause_remedy_and_log() -> None:
     assert "passed      model: evidence of model" in render_summary(unwell, START + 60, verbose=True)
 
 
+@pytest.mark.parametrize(("exit_words", "asks"), [("signal SIGKILL", True), ("signal SIGSEGV", False)])
+def test_who_killed_a_server_whose_log_shows_no_cause_can_be_looked_up(exit_words: str, asks: bool) -> None:
+    said = render_summary(fleet(replica(0, deaths=(death(exit=exit_words, causes=()),))), START + 60)
+    assert "    cause: not known from its log" in said
+    assert ("dmesg -T | grep -i 'killed process'" in " ".join(said.split())) is asks
+
+
 def test_what_could_not_be_judged_is_said_once_for_all() -> None:
     unread = Verdict("memory", None, "no GPU to read")
     slow = Verdict("throughput", None, "the card's bandwidth is not known")
