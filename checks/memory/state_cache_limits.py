@@ -60,9 +60,14 @@ SIGNATURES = [
         "max_running_requests=2048,",
         source="SGLang 0.5.23: mem_cache/kv_cache_configurator.py",
         versions="SGLang 0.5.23",
-        message="{asked} requests at once were asked for, and {granted} are granted: the KV cache holds no more",
+        message="{asked} requests at once were asked for, and {granted} are granted: the memory that it was "
+        "given holds no more",
         remedies=(
-            LogRemedy("Make room: a higher --mem-fraction-static, --kv-cache-dtype fp8_e4m3, a larger --tp-size"),
+            LogRemedy(
+                "See whether states or keys and values are the limit, and what grants more",
+                ("sm120kit plan MODEL --check LOG",),
+            ),
+            LogRemedy("Make room: a higher --mem-fraction-static, a larger --tp-size"),
             LogRemedy("Ask for {granted}, so that nobody counts on more"),
         ),
     ),
