@@ -19,7 +19,7 @@ def issue_text(read: Why) -> str:
         _section("What the server says it was asked for", asked, "not in the log"),
         _section("Lines that look like the cause", _quoted(read.suspects), "none"),
         _section("Lines that only report a failure", _quoted(read.wrappers), "none"),
-        f"The log has {read.lines} lines{_incomplete(read)}; read with sm120kit {read.tool_version}, "
+        f"Lines of the log: {read.lines}{_incomplete(read)}. Read with sm120kit {read.tool_version}, "
         "which does not know this failure.",
     ]
     return "\n\n".join(parts) + "\n"
