@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,16 @@ _NUMBERS = itertools.count()
 # A busy machine makes any example slow: time says nothing about a property.
 hypothesis.settings.register_profile("sm120kit", deadline=None)
 hypothesis.settings.load_profile("sm120kit")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_as_on_a_terminal() -> None:
+    """nohup, and a shell that starts something in the background, have some of them ignored: the programs that tests
+    start and interrupt would ignore them too."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
