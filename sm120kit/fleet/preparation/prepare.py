@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
 
 from msgspec.structs import replace
@@ -24,6 +25,8 @@ from sm120kit.fleet.preparation.warm_key import warm_key
 from sm120kit.fleet.process.hide_arguments import hide_arguments
 from sm120kit.fleet.rehearsal import built_in
 from sm120kit.fleet.spec import FleetSpec, Gpu
+from sm120kit.fleet.state import fleets_home
+from sm120kit.fleet.supervision.command import secrets_as_yaml
 from sm120kit.fleet.types import Struct
 from sm120kit.snapshot.facts import Fact, Known, Unknown
 from sm120kit.snapshot.files import Files
@@ -101,9 +104,36 @@ def prepare(order: Order, environment: Mapping[str, str] | None = None) -> Prepa
         from sm120kit.fleet.preparation.read_rehearsal import refuse_faults_of_nobody
 
         refuse_faults_of_nobody(spec)
-    hide_arguments(secrets_in(spec.arguments, spec.sglang).values())
+    secrets = secrets_in(spec.arguments, spec.sglang)
+    hide_arguments(secrets.values())
+    secrets_as_yaml(secrets)
+    _refuse_what_is_no_text(spec)
     case = _case(order, read, settled_arguments, gpus, facts)
     return Prepared(order, spec, case, read.gpus, plans, place)
+
+
+def _refuse_what_is_no_text(spec: FleetSpec) -> None:
+    """The spec and the state are JSON, which holds text and no other bytes."""
+    named = [
+        ("the model's name", spec.model),
+        ("--served-model-name", spec.served_model_name),
+        ("--log-dir", spec.log_folder),
+        ("the place for state, XDG_STATE_HOME or the home folder,", fleets_home()),
+        ("the folder for temporary files, TMPDIR,", tempfile.gettempdir()),
+        *(("an argument of SGLang", word) for word in spec.arguments),
+        *((f"the variable {name}", value) for name, value in spec.environment.items()),
+    ]
+    # The value itself may be a secret.
+    if what := next((what for what, value in named if _holds_other_bytes(value)), ""):
+        raise Sm120kitError(
+            f"{what} holds bytes that are no UTF-8, and a fleet cannot be described with them",
+            hint="Take another name for it",
+        )
+
+
+def _holds_other_bytes(value: str) -> bool:
+    """Whether it is no text: bytes that are no UTF-8 reach a program as lone surrogates."""
+    return any("\ud800" <= letter <= "\udfff" for letter in value)
 
 
 def _read(order: Order, caller: Mapping[str, str]) -> TargetRead:

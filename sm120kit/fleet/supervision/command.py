@@ -78,7 +78,7 @@ def command_of(
     return Command(
         argv=(*program, *arguments),
         environment=_environment(spec, replica, folder, base_environment, mark),
-        secret_file=SecretFile(path, _yaml(secrets)) if secrets else None,
+        secret_file=SecretFile(path, secrets_as_yaml(secrets)) if secrets else None,
     )
 
 
@@ -105,9 +105,12 @@ def _environment(
     return environment
 
 
-def _yaml(secrets: Mapping[str, str]) -> str:
+def secrets_as_yaml(secrets: Mapping[str, str]) -> str:
     """The secrets as YAML, of which JSON's strings are a part. SGLang makes words of them, flag and value apart, so a
     value that looks like a flag would be taken for one.
+
+    Raises:
+        Sm120kitError: one of them does.
     """
     for setting, value in secrets.items():
         if value.startswith("-") or not value:

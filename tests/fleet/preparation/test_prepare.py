@@ -242,3 +242,29 @@ def test_what_a_simulated_gpu_could_do_at_most_is_known(model: Path) -> None:
 def test_every_rank_gets_a_gpu(arguments: tuple[str, ...], gpus: int) -> None:
     spec = prepare(Order(rehearse=True, arguments=arguments), {}).spec
     assert {len(each.gpus) for each in spec.replicas} == {gpus}
+
+
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        ({"model": "/models/\udcff"}, "the model's name"),
+        ({"arguments": ("--chat-template", "\udcff")}, "an argument of SGLang"),
+        ({"log_dir": "/logs/\udcff"}, "--log-dir"),
+    ],
+)
+def test_bytes_that_are_no_text_are_refused(asked: dict[str, Any], what: str) -> None:
+    with pytest.raises(Sm120kitError, match=f"{what} holds bytes that are no UTF-8"):
+        prepare(Order(rehearse=True, **asked), {})
+
+
+def test_a_place_for_state_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/state/\udcff")
+    with pytest.raises(Sm120kitError, match=r"XDG_STATE_HOME.* holds bytes"):
+        prepare(Order(rehearse=True), {})
+
+
+@pytest.mark.parametrize("key", ["", "-begins-like-a-flag"])
+def test_a_key_that_no_file_can_hold_is_refused_before_anything_starts(key: str) -> None:
+    with pytest.raises(Sm120kitError, match="--api-key is empty or begins with a dash") as caught:
+        prepare(Order(rehearse=True, arguments=(f"--api-key={key}",)), {})
+    assert "flag" not in caught.value.message
