@@ -16,6 +16,7 @@ from sm120kit.fleet.supervision.board import Board
 from sm120kit.fleet.supervision.death import causes_in
 from sm120kit.fleet.supervision.liveness import Ask, Liveness
 from sm120kit.fleet.supervision.log_pipe import LogPipe
+from sm120kit.fleet.supervision.racing import any_of, before_any
 from sm120kit.fleet.supervision.restarting import after_death
 from sm120kit.fleet.supervision.secrets import Redactor
 from sm120kit.fleet.types import Cause, Death, ProcessId, State
@@ -290,7 +291,7 @@ class Life:
         self._state("unverified", phase="a process of it ended")
         if not child.ended.is_set():
             self.board.say(f"{self._killed_because}; the others are ended too", self.index)
-            await self._any_of(child.ended.wait(), self.stopping.wait(), asyncio.sleep(_GRACE_S))
+            await any_of(child.ended.wait(), self.stopping.wait(), asyncio.sleep(_GRACE_S))
 
     async def _end(self) -> None:
         """See to it that nothing of this start is left."""
@@ -340,7 +341,7 @@ class Life:
     async def _wait_for_request(self) -> bool:
         """Given up, until somebody asks for it."""
         self._verifier.give_up(self.index)
-        await self._any_of(self.stopping.wait(), self.restart_asked.wait())
+        await any_of(self.stopping.wait(), self.restart_asked.wait())
         if self.stopping.is_set():
             return False
         self.restart_asked.clear()
@@ -349,38 +350,14 @@ class Life:
         return True
 
     async def _pause(self, seconds: float) -> None:
-        await self._any_of(asyncio.sleep(seconds), self.stopping.wait(), self.restart_asked.wait())
+        await any_of(asyncio.sleep(seconds), self.stopping.wait(), self.restart_asked.wait())
         self.restart_asked.clear()
 
     async def _first_of(self, work: Awaitable[None], limit_s: float | None, lost: asyncio.Event | None = None) -> bool:
         """Do ``work``; True when it came to its end before the server did, was asked to end, or the limit passed."""
         assert self.child is not None
-        task = asyncio.ensure_future(work)
         events = [self.child.ended, self.stopping, self.restart_asked, *([lost] if lost else [])]
-        others = [asyncio.ensure_future(each.wait()) for each in events]
-        try:
-            await asyncio.wait([task, *others], timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
-            return (
-                task.done()
-                and not task.cancelled()
-                and task.exception() is None
-                and not any(e.is_set() for e in events)
-            )
-        finally:
-            for each in (task, *others):
-                each.cancel()
-            results = await asyncio.gather(task, *others, return_exceptions=True)
-            if isinstance(results[0], Exception):
-                raise results[0]
-
-    async def _any_of(self, *works: Awaitable[object]) -> None:
-        tasks = [asyncio.ensure_future(each) for each in works]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in tasks:
-                each.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        return await before_any(work, events, limit_s)
 
     def _state(self, state: State, **fields: object) -> None:
         self.board.change(self.index, state=state, **fields)
