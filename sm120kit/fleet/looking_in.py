@@ -74,7 +74,7 @@ def _expected(replica: Replica) -> Expectation | None:
     """What the state keeps of the plan; nobody looks at tokens here."""
     if replica.predicted is None:
         return None
-    return Expectation(replica.predicted, 0, replica.planned_memory, replica.roofline)
+    return Expectation(replica.predicted, 0, replica.planned_memory, roofline_tokens_per_second=replica.roofline)
 
 
 def _runs(fleet: Fleet, replica: Replica) -> bool:

@@ -32,6 +32,8 @@ class Expectation(Struct, frozen=True):
     tokens: int
     footprint: int | None = None
     """Bytes that the server will hold on each of its GPUs; ``None`` = the plan cannot tell."""
+    weights: int | None = None
+    """Bytes of them on each of its GPUs."""
     roofline_tokens_per_second: float | None = None
     """Upper bound of decoding with ``granted`` requests at once."""
 

@@ -78,7 +78,7 @@ def _write_death(lines: Lines, death: Death) -> None:
     lines.table([Row("exit", death.exit), *([Row("log", death.log)] if death.log else [])], indent=4)
     if not death.causes and death.log:
         lines.prose("cause: not known from its log", indent=4)
-        if death.exit == "signal SIGKILL":
+        if death.exit == "signal SIGKILL" or death.exit.endswith(" ended first"):
             lines.prose(_KILLED, indent=11, label="    fix", label_style="green")
     for cause in death.causes:
         _write_cause(lines, cause)

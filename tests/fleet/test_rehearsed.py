@@ -148,6 +148,24 @@ def test_a_scheduler_that_hangs_is_shown_as_hung_and_comes_back_or_is_restarted(
         fleet.stop()
 
 
+def test_a_scheduler_that_hangs_while_it_is_verified_is_shown_as_hung_and_given_up_alone() -> None:
+    limits = Limits(start=30, answer=60, verify=120, hang=1, drain=1)
+    with rehearsed(spec_of(2, faults=["hang:1"], limits=limits, restart=RestartPolicy(most=0))) as fleet:
+        fleet.until(lambda state: state.replicas[1].state == "hung", limit_s=30)
+        state = fleet.settled()
+        assert [each.state for each in state.replicas] == ["verified", "failed"], story(state)
+        assert state.replicas[1].deaths[0].exit == "hung for 2 s and was ended"
+        fleet.stop()
+
+
+def test_what_is_stopped_while_it_is_verified_has_no_verdict_against_it() -> None:
+    with rehearsed(spec_of(2, level="load")) as fleet:
+        fleet.until(lambda state: any(each.state == "verifying" and each.verdicts for each in state.replicas))
+        state = fleet.stop()
+        against = [one for each in state.replicas for one in each.verdicts if one.passed is False]
+        assert against == []
+
+
 def test_one_that_refuses_sigterm_is_killed() -> None:
     with rehearsed(spec_of(2, faults=["refuses-sigterm:0"], limits=Limits(drain=0.5))) as fleet:
         fleet.settled()

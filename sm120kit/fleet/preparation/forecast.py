@@ -39,6 +39,7 @@ class Forecast(Struct, frozen=True):
             granted=self.plan.predicted.granted,
             tokens=self.plan.predicted.tokens,
             footprint=footprint(self.plan),
+            weights=self.plan.budget.weights,
             roofline_tokens_per_second=bound.tokens_per_second if bound else None,
         )
 

@@ -127,6 +127,7 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
     total = min((gpu.memory_total for gpu in replica.gpus), default=16 << 30)
     footprint = (expected and expected.footprint) or (int(total * 0.85) if replica.gpus else 1 << 30)
     graphs = footprint // 20 if replica.gpus else 0
+    weights = min((expected and expected.weights) or footprint // 3, footprint - graphs)
     return Profile(
         replica=replica.index,
         version=spec.sglang,
@@ -139,8 +140,8 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
         context=resolved.context,
         granted=max(1, granted),
         tokens=expected.tokens if expected else 65_536,
-        weights=footprint // 3,
-        pool=footprint - footprint // 3 - graphs,
+        weights=weights,
+        pool=footprint - weights - graphs,
         graphs=graphs,
         memory_total=total,
         tokens_per_second=roofline * _ROOFLINE_SHARE / max(1, granted) if roofline else _SPEED,

@@ -36,6 +36,8 @@ class Judge:
             on_verdict=self._judged,
         )
         for each in outcome.replicas:
+            if not self._is_verified_now(each.index):
+                continue
             self._board.change(
                 each.index,
                 verdicts=each.verdicts,
@@ -61,6 +63,12 @@ class Judge:
             self._spec.model,
         )
 
+    def _is_verified_now(self, index: int) -> bool:
+        """What is said of a server that was stopped or died meanwhile is no verdict on it."""
+        return self._board.replica(index).state == "verifying"
+
     def _judged(self, index: int, verdict: Verdict) -> None:
+        if not self._is_verified_now(index):
+            return
         before = self._board.replica(index).verdicts
         self._board.change(index, verdicts=(*(each for each in before if each.name != verdict.name), verdict))

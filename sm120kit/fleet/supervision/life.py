@@ -109,6 +109,7 @@ class Life:
         self._ready = False
         self._starts = 0
         self._answered_once = False
+        self._judged = False
         self._killed_because = ""
         self._seen_cause: Cause | None = None
         """Why it ended, where we know that better than its log."""
@@ -234,13 +235,10 @@ class Life:
 
         workers = self._engine.workers(child)
         watches = [watch(pid, partial(worker_ended, f"its process {pid}, {name},")) for pid, name in workers.items()]
+        self._judged = False
         try:
-            if not await self._first_of(self._verify(), None, lost):
-                await self._lost(child, lost)
-                return
             while not (self._asked_to_end or child.ended.is_set()):
-                silent = self._liveness.until_silent(self.spec.limits.hang)
-                if not await self._first_of(silent, None, lost):
+                if not await self._first_of(self._verify_and_watch(self._liveness), None, lost):
                     await self._lost(child, lost)
                     return
                 if not await self._hung():
@@ -249,9 +247,22 @@ class Life:
             for each in watches:
                 each.close()
 
+    async def _verify_and_watch(self, liveness: Liveness) -> None:
+        """Return when it has been silent for too long; it may fall silent while it is verified, too."""
+        if not self._judged:
+            verifying = asyncio.ensure_future(self._verify())
+            await any_of(verifying, liveness.until_silent(self.spec.limits.hang))
+            if not self._judged:
+                self._verifier.withdraw(self.index)
+                if not verifying.cancelled() and (fault := verifying.exception()):
+                    raise fault
+                return
+        await liveness.until_silent(self.spec.limits.hang)
+
     async def _verify(self) -> None:
         self._state("verifying")
         good = await self._verifier.verified(self.index)
+        self._judged = True
         self._state("verified" if good else "unverified")
         if good:
             self.board.say(f"verified at level {self.spec.level}", self.index)
