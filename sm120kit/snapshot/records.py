@@ -181,10 +181,6 @@ class RecordIndex:
                         yield f"{base}/{row.decode(errors='surrogateescape')}", _owned(record.owner, match)
                 break
 
-    def owners_below(self, folder: str) -> tuple[str, ...]:
-        """The wheels (``name version``) that list at least one file below a folder, sorted."""
-        return tuple(sorted({owned.owner for _, owned in self.below(folder)}))
-
 
 class _Record:
     """The rows of one RECORD: paths relative to ``base``, or absolute where they lead out of it (scripts).

@@ -176,7 +176,7 @@ class Life:
         self.child = self._pipe = self._command = None
         self._command = self._engine.command(self.replica)
         name = f"replica-{self.index}-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}-{self._starts}.log"
-        self._pipe = LogPipe(os.path.join(self._logs, name), self._redactor, self._line)
+        self._pipe = LogPipe(os.path.join(self._logs, name), self._redactor, self._line, self._log_failed)
         child = Child(self._command.arguments, self._command.environment, self._pipe.writer, self._command.folder)
         self.child = child
         self._pipe.hand_over()
@@ -196,6 +196,9 @@ class Life:
         )
         self.board.say(f"started as process {child.pid} on port {self.replica.port}", self.index)
         return child
+
+    def _log_failed(self, text: str) -> None:
+        self.board.say(f"{text}; it runs on without a log", self.index)
 
     def _line(self, line: str) -> None:
         phase = self._engine.phase(line)

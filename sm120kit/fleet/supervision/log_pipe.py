@@ -22,7 +22,13 @@ class LogPipe:
     ``writer`` is the end that the server writes to; close it with :meth:`hand_over` once the server has it.
     """
 
-    def __init__(self, path: str, redactor: Redactor, on_line: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        path: str,
+        redactor: Redactor,
+        on_line: Callable[[str], None],
+        on_failure: Callable[[str], None] | None = None,
+    ) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         self.path = path
         self._file = os.open(path, flags, 0o600)
@@ -36,8 +42,7 @@ class LogPipe:
         os.set_blocking(self._reader, False)
         self._redactor, self._on_line = redactor, on_line
         self._rest = b""
-        self.write_failed = ""
-        """Why the log could not be written, in words; the server goes on all the same."""
+        self._on_failure: Callable[[str], None] | None = on_failure
         asyncio.get_running_loop().add_reader(self._reader, self._read)
 
     def hand_over(self) -> None:
@@ -90,7 +95,9 @@ class LogPipe:
             while raw:
                 raw = raw[os.write(self._file, raw) :]
         except OSError as error:
-            self.write_failed = f"{self.path} cannot be written: {error.strerror}"
+            if self._on_failure:  # once: the server goes on all the same, and so does the disk's state
+                self._on_failure(f"{self.path} cannot be written: {error.strerror}")
+                self._on_failure = None
 
     def _end(self) -> None:
         if self._reader < 0:

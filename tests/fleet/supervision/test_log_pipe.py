@@ -80,15 +80,19 @@ def test_values_of_variables_with_telling_names_are_secrets() -> None:
 def test_a_log_that_cannot_be_written_ends_nothing() -> None:
     """As on a full disk."""
     lines: list[str] = []
+    failures: list[str] = []
 
-    async def run() -> str:
-        pipe = LogPipe("/dev/full", Redactor(()), lines.append)
-        os.write(pipe.writer, b"one\n")
+    async def run() -> None:
+        pipe = LogPipe("/dev/full", Redactor(()), lines.append, failures.append)
+        for line in (b"one\n", b"two\n"):
+            os.write(pipe.writer, line)
+            await asyncio.sleep(0.01)
         pipe.close()
-        return pipe.write_failed
 
-    assert "No space left" in asyncio.run(run())
-    assert lines == ["one"]
+    asyncio.run(run())
+    assert lines == ["one", "two"]
+    assert len(failures) == 1, "it is said once"
+    assert "No space left" in failures[0]
 
 
 def test_a_flood_neither_blocks_the_writer_nor_loses_a_line(tmp_path: Path) -> None:
