@@ -102,10 +102,10 @@ class World:
         return text
 
     def as_printed(self, text: str) -> str:
-        """What a command printed, with the paths that the pages have."""
+        """What a command printed, with the paths that the pages have, and without the option that is added here."""
         for name, path in self.printed.items():
             text = text.replace(str(path), name)
-        return text.replace(_PYTHON, "python3.12")
+        return text.replace(_PYTHON, "python3.12").replace(" --no-system-toolkits", "")
 
     def run(self, text: str, *, until_interrupted: bool) -> Ended:
         """Run it in a shell; where it goes on until Ctrl-C, press that once it has said something."""
