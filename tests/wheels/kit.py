@@ -116,7 +116,8 @@ def packages_in(commands: Sequence[str]) -> list[str]:
     """Exact requirements of pip commands; ``cuda-toolkit[nvcc,cccl]==X`` stands for that release's five wheels."""
     found: list[str] = []
     for command in commands:
-        for word in shlex.split(command)[2:]:
+        words = shlex.split(command)
+        for word in words[words.index("install") + 1 :]:
             name, _, version = word.partition("==")
             if name == "cuda-toolkit[nvcc,cccl]":
                 found += TOOLKIT_WHEELS[".".join(version.split(".")[:2])].values()

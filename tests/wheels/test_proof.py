@@ -63,7 +63,7 @@ def test_a_stub_that_the_loader_takes_for_the_driver(h130: Made, tmp_path: Path)
     proofs = kit_for(h130, tmp_path, LD_LIBRARY_PATH=str(tmp_path / "stubs")).prove()
     error, check = failed(proofs).pop("load")
     assert error.startswith("error: cuInit returned 34 (CUDA_ERROR_STUB_LIBRARY")
-    assert check == "toolkit.libcuda-stub-missing"
+    assert check == "loader.stub-on-path"
 
 
 @pytest.mark.parametrize(("release", "other"), [("13.5", "13.0"), ("13.0", "13.5"), ("13.0", "13.2")])
