@@ -51,6 +51,7 @@ class Told(Struct, frozen=True):
     context: int | None = None
     page: int = 1
     parser: str = ""
+    on_cpu: bool = False
     random_weights: bool = False
 
 
@@ -225,6 +226,7 @@ def read_told(reply: Reply, arguments: Sequence[str]) -> Told:
         context=_whole(settings.get("max_req_input_len")) or _whole(settings.get("context_length")),
         page=_whole(settings.get("page_size")) or 1,
         parser=str(settings.get("reasoning_parser") or ""),
+        on_cpu=settings.get("device") == "cpu",
         random_weights=settings.get("load_format") == "dummy",
     )
 

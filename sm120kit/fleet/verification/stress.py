@@ -146,9 +146,10 @@ def _longer(able: Mapping[int, Climb], sizes: Mapping[int, Size], measured: Mapp
 
 
 def _slow(able: Mapping[int, Climb], rates: Mapping[int, float], reference: Reference) -> set[int]:
-    """Those that are slow among their kind."""
+    """Those that are slow among their kind. Servers on the CPU share its cores with each other and with all else, and
+    say nothing about one another."""
     found: set[int] = set()
-    for kind, members in by_kind(list(able.values())).items():
+    for kind, members in by_kind([each for each in able.values() if not each.told.on_cpu]).items():
         own = {each.index: rates[each.index] for each in members if each.index in rates}
         found.update(slow_ones(own, reference.of(kind).tokens_per_second))
     return found

@@ -409,6 +409,13 @@ def test_one_is_verified_again_beside_what_its_sisters_gave() -> None:
     assert verdict(slow, 0, "throughput").passed is False
 
 
+def test_servers_that_share_the_cores_of_a_cpu_say_nothing_about_one_another() -> None:
+    on_cpu: dict[str, Any] = {"granted": 4, "state": {"device": "cpu"}}
+    reference = verified(*(Server(**on_cpu, token_s=0.004) for _ in range(3)), subject=FOUR).reference
+    slow = verified(Server(**on_cpu, token_s=0.02), reference=reference, subject=FOUR)
+    assert verdict(slow, 0, "throughput").passed, slow
+
+
 def test_a_server_with_a_key() -> None:
     assert verified(Server(api_key="k1"), api_key="k1").verified
     outcome = verified(Server(api_key="k1"), api_key="wrong-key", level="quick")
