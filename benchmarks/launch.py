@@ -9,7 +9,6 @@ share this machine's cores with the launch.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import statistics
@@ -17,9 +16,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
 
+import msgspec
 import psutil
+
+from sm120kit.fleet.state import folder_of, load_fleet
+from sm120kit.fleet.types import Fleet
 
 NAME = "benchmark"
 
@@ -29,7 +31,7 @@ def sm120kit(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "sm120kit", *words], check=False, capture_output=True, text=True)
 
 
-def launch(replicas: int, load_s: float, level: str) -> tuple[float, dict[str, object]]:
+def launch(replicas: int, load_s: float, level: str) -> tuple[float, Fleet]:
     """Seconds from the command until all are verified, and what it printed."""
     begun = time.monotonic()
     done = sm120kit("launch", "--rehearse", "--gpu", f"rtx-pro-6000x{replicas}", "--name", NAME, "--level", level,
@@ -38,34 +40,33 @@ def launch(replicas: int, load_s: float, level: str) -> tuple[float, dict[str, o
     seconds = time.monotonic() - begun
     if done.returncode:
         raise SystemExit(f"not verified: {done.stderr[-2000:]}")
-    return seconds, json.loads(done.stdout)
+    return seconds, msgspec.json.decode(done.stdout, type=Fleet)
 
 
-def state() -> dict[str, object]:
+def state() -> Fleet:
     """As it was written last."""
-    found: dict[str, object] = json.loads(
-        Path(os.environ["XDG_STATE_HOME"], "sm120kit", "fleets", NAME, "state.json").read_text()
-    )
-    return found
+    fleet = load_fleet(folder_of(NAME))
+    assert fleet is not None
+    return fleet
 
 
-def death_seen(fleet: dict[str, object]) -> float:
+def death_seen(fleet: Fleet) -> float:
     """Seconds from the kill of a scheduler until the state no longer calls its replica verified."""
-    replica = fleet["replicas"][0]  # type: ignore[index]
-    (scheduler,) = psutil.Process(replica["pid"]).children()
+    (scheduler,) = psutil.Process(fleet.replicas[0].pid).children()
     scheduler.send_signal(signal.SIGKILL)
     killed = time.monotonic()
-    while state()["replicas"][0]["state"] == "verified":  # type: ignore[index]
+    while state().replicas[0].state == "verified":
         time.sleep(0.002)
     seen = time.monotonic() - killed
-    while not state()["verified"]:
+    while not state().verified:
         time.sleep(0.05)
     return seen
 
 
-def core_share(supervisor: int, seconds: float) -> float:
+def core_share(fleet: Fleet, seconds: float) -> float:
     """What the supervisor and its sweeper take of one core while nothing happens."""
-    processes = [psutil.Process(supervisor)]
+    assert fleet.supervisor is not None
+    processes = [psutil.Process(fleet.supervisor.pid)]
     processes += [each for each in processes[0].children() if "sweeper" in " ".join(each.cmdline())]
     before = sum(sum(each.cpu_times()[:2]) for each in processes)
     time.sleep(seconds)
@@ -88,7 +89,10 @@ def main() -> None:
     parser.add_argument("--watch-s", type=float, default=60.0)
     parser.add_argument("--level", default="load")
     asked = parser.parse_args()
-    cold, warm, seen, share = [], [], [], []
+    cold: list[float] = []
+    warm: list[float] = []
+    seen: list[float] = []
+    share: list[float] = []
     load = asked.load_s
     for number in range(asked.rounds):
         with tempfile.TemporaryDirectory() as home:
@@ -101,7 +105,7 @@ def main() -> None:
                 try:
                     seen.append(death_seen(fleet))
                     if seconds is warm and number == asked.rounds - 1:
-                        share.append(100 * core_share(fleet["supervisor"]["pid"], asked.watch_s))  # type: ignore[index]
+                        share.append(100 * core_share(fleet, asked.watch_s))
                 finally:
                     sm120kit("stop", NAME)
     machine = f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}"
