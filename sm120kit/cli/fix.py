@@ -9,15 +9,18 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 
 import click
+from msgspec.structs import replace
 
 from sm120kit.cli.again import TARGET, typed_again
 from sm120kit.cli.check_options import complete_check
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
+from sm120kit.cli.saved_target import asked_for, naming
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.cli.text_option import filled, text_option
 from sm120kit.cli.workbench import Workbench, host_compiler, open_workbench
+from sm120kit.data_dir import open_data_dir
 from sm120kit.diagnosis.case import Case, Use
 from sm120kit.diagnosis.report import doubts_about
 from sm120kit.diagnosis.selection import select
@@ -30,7 +33,7 @@ from sm120kit.proof.types import Proof, ProofReport
 from sm120kit.repair.carry_out import carry_out
 from sm120kit.repair.lock import locked
 from sm120kit.repair.planner import Workshop, is_repairable, make_plan, needs_packages
-from sm120kit.repair.saved import load_plan, save_plan
+from sm120kit.repair.saved import load_plan, save_plan, see_that_it_fits
 from sm120kit.repair.stub import build_stub
 from sm120kit.repair.transaction import recover
 from sm120kit.repair.types import FIX_SCHEMA, FixReport, Plan
@@ -76,25 +79,29 @@ def command(
     It composes a complete toolkit of links beside the broken one, proves it with the real compiler and linker, and
     makes it the live one for this target alone. Packages are never installed: those are named, ready to copy.
     """
+    applying = f"sm120kit fix --apply {shlex.quote(saved or plan_out)}"
     if saved and not apply:
-        raise Sm120kitError(f"a plan ({saved}) is given without --apply", hint=f"sm120kit fix --apply {saved}")
+        raise Sm120kitError(f"a plan ({saved}) is given without --apply", hint=applying)
     if saved and (only or skip or in_place or plan_out):
         raise Sm120kitError(
             "a saved plan says itself what it does: --only, --skip, --in-place and --plan-out do not go with it",
-            hint=f"sm120kit fix --apply {saved}",
+            hint=applying,
         )
-    where = ["--data-dir", data_dir] if data_dir else []
+    kept = load_plan(saved) if saved else None
+    if kept:
+        target, data_dir = asked_for(kept, saved, target, data_dir), kept.data_dir
     bench = open_workbench(target, data_dir)
     checks = tuple(select({check.id: check for check in bench.checks}, only, skip).values())
     if not apply:
         case = bench.as_repaired()
         plan, findings = make_plan(case, checks, _workshop(bench), target=bench.target, in_place=in_place)
         if plan_out:
-            save_plan(plan, plan_out)
+            save_plan(replace(plan, named_by=naming(target, bench.snapshot.target)), plan_out)
         report = FixReport(
             FIX_SCHEMA, plan=plan, before=findings, env_script=_script(bench, plan), doubts=_doubts(case)
         )
-        _write(report, as_json=as_json)
+        again = f"sm120kit fix{typed_again((*TARGET, *_CHOOSING))} --apply"
+        _write(report, applying if plan_out else again, as_json=as_json)
         return FINDINGS if any(finding.severity is Severity.ERROR for finding in findings) else GOOD
     with locked(bench.data_dir):
         recovered = tuple(recover(bench.data_dir))
@@ -102,8 +109,9 @@ def command(
             click.echo(f"sm120kit: {sentence}", err=True)
         if recovered or bench.is_outdated():
             bench = open_workbench(target, data_dir)
-        if saved:
-            plan, findings = load_plan(saved, bench.data_dir, bench.key, _homes(bench)), ()
+        if kept:
+            see_that_it_fits(kept, saved, bench.data_dir, bench.key, _homes(bench))
+            plan, findings = kept, ()
             doubts: tuple[str, ...] = ()
         else:
             case = bench.as_repaired()
@@ -134,7 +142,7 @@ def command(
                 recovered=recovered,
                 env_script=report.env_script,
                 applied=done.entry.record.number,
-                undo=shlex.join(["sm120kit", "undo", str(done.entry.record.number), *where]),
+                undo=shlex.join(["sm120kit", "undo", str(done.entry.record.number), *_where(bench)]),
                 after=done.findings,
                 proof=done.proof,
                 former_caches=_former_caches(bench, plan),
@@ -198,7 +206,14 @@ def _prove(bench: Workbench, case: Case, use: Use) -> ProofReport:
     return prove(case, use, bench.checks, environment, cache=open_cache(), tell=quiet)
 
 
-def _write(report: FixReport, *, as_json: bool) -> None:
+def _where(bench: Workbench) -> list[str]:
+    """The option that leads to the data folder; none for the one that is taken without it."""
+    path = bench.data_dir.path
+    return ["--data-dir", path] if path != open_data_dir().path else []
+
+
+def _write(report: FixReport, applying: str = "", *, as_json: bool) -> None:
+    """``applying`` is the command that carries the plan out, where it was not."""
     if as_json:
         from sm120kit.text import encode_json
 
@@ -207,5 +222,4 @@ def _write(report: FixReport, *, as_json: bool) -> None:
     from sm120kit.report.repair import render_fix
 
     width, colour = terminal()
-    again = f"sm120kit fix{typed_again((*TARGET, *_CHOOSING))}"
-    write_result(render_fix(report, width=width, colour=colour, encoding=encoding_of(), again=again))
+    write_result(render_fix(report, width=width, colour=colour, encoding=encoding_of(), applying=applying))

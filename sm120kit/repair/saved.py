@@ -38,28 +38,37 @@ def sealed(plan: Plan) -> Plan:
     return replace(plan, seal=hashlib.sha256(msgspec.json.encode(replace(plan, seal=""))).hexdigest())
 
 
-def load_plan(path: str, data_dir: DataDir, target_key: str, homes: Sequence[str]) -> Plan:
-    """Read a saved plan and see that it is whole, belongs to this target, and stays where repairs may write.
-
-    ``homes`` are the target's toolkits: the only other places that a plan made with ``--in-place`` may add to.
+def load_plan(path: str) -> Plan:
+    """Read a saved plan and see that it is whole.
 
     Raises:
-        Sm120kitError: it cannot be read, was altered, or was made for another target or data folder.
+        Sm120kitError: it cannot be read, or was altered.
     """
     plan = _read(path)
-    if plan.target_key != target_key or plan.data_dir != data_dir.path:
-        raise Sm120kitError(
-            f"{path} was made for {plan.target} with the data folder {plan.data_dir}",
-            hint="Name that target and --data-dir, or make a plan for this one: sm120kit fix --plan-out FILE",
-            exit_code=USAGE,
-        )
-    if strange := _stray(plan, data_dir, homes):
-        raise _refused(f"{path} would write to {strange}, where no repair of this target writes")
     files = {step.action.sha256 for step in plan.steps if isinstance(step.action, WriteFile)}
     whole = all(hashlib.sha256(content).hexdigest() == sha256 for sha256, content in plan.contents.items())
     if sealed(plan) != plan or not whole or files - plan.contents.keys() or plan.switch_from > len(plan.steps):
         raise _refused(f"{path} was altered since it was saved")
     return plan
+
+
+def see_that_it_fits(plan: Plan, path: str, data_dir: DataDir, target_key: str, homes: Sequence[str]) -> None:
+    """See that the plan saved at ``path`` belongs to this target, and stays where repairs may write.
+
+    ``homes`` are the target's toolkits: the only other places that a plan made with ``--in-place`` may add to.
+
+    Raises:
+        Sm120kitError: it was made for another target, or would write elsewhere.
+    """
+    if plan.target_key != target_key:
+        raise Sm120kitError(
+            f"{path} was made for another target: {plan.target}",
+            hint="Leave --python and --site-packages out to apply it, or make a plan for this target: "
+            "sm120kit fix --plan-out FILE",
+            exit_code=USAGE,
+        )
+    if strange := _stray(plan, data_dir, homes):
+        raise _refused(f"{path} would write to {strange}, where no repair of this target writes")
 
 
 def _read(path: str) -> Plan:

@@ -140,6 +140,20 @@ class Cured(Struct, frozen=True):
     message: str
 
 
+class Naming(Struct, frozen=True):
+    """The options that name a target, each as it is called on the command line; paths are absolute."""
+
+    python: str = ""
+    site_packages: str = ""
+    cuda_home: str = ""
+    no_system_toolkits: bool = False
+    env_file: str = ""
+    pid: int = 0
+    gpu: str = ""
+    driver: str = ""
+    deep: bool = False
+
+
 class Plan(Struct, frozen=True):
     """Everything one repair would do. ``steps`` run in order; those from ``switch_from`` on only after the proof.
 
@@ -152,6 +166,8 @@ class Plan(Struct, frozen=True):
     """Description of the target, for people."""
     target_key: str
     data_dir: str
+    named_by: Naming = Naming()
+    """How the target is found again, when a saved plan is applied."""
     steps: tuple[Step, ...] = ()
     switch_from: int = 0
     """Index of the first step that changes what is live; those before it only build beside it."""

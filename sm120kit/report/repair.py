@@ -10,16 +10,13 @@ from sm120kit.diagnosis.types import Severity
 from sm120kit.repair.types import FixReport, MakeDirectory, Plan, Step, SwitchLink, WriteFile
 from sm120kit.report.lines import Lines, Row
 from sm120kit.report.proof import verdict, write_proofs
-from sm120kit.report.remedies import REPAIR_COMMAND
 
 _LISTED = 4
 """Paths of one folder and reason that are named; more are counted."""
 
 
-def render_fix(
-    report: FixReport, *, width: int, colour: bool, encoding: str = "utf-8", again: str = REPAIR_COMMAND
-) -> str:
-    """What ``fix`` shows: the plan, or what was done."""
+def render_fix(report: FixReport, *, width: int, colour: bool, encoding: str = "utf-8", applying: str = "") -> str:
+    """What ``fix`` shows: the plan, or what was done. ``applying`` is the command that carries it out."""
     lines = Lines(width, encoding)
     plan = report.plan
     lines.prose(plan.target, style="bold")
@@ -31,7 +28,7 @@ def render_fix(
         _applied(lines, report)
     _by_hand(lines, plan)
     lines.blank()
-    _closing(lines, report, again)
+    _closing(lines, report, applying)
     return lines.render(colour=colour)
 
 
@@ -123,7 +120,7 @@ def _by_hand(lines: Lines, plan: Plan) -> None:
             lines.command(each, 8)
 
 
-def _closing(lines: Lines, report: FixReport, again: str) -> None:
+def _closing(lines: Lines, report: FixReport, applying: str) -> None:
     plan = report.plan
     source = f". {shlex.quote(report.env_script)}"
     if report.applied:
@@ -136,7 +133,7 @@ def _closing(lines: Lines, report: FixReport, again: str) -> None:
         lines.prose("Nothing was written.", style="bold red")
     elif plan.steps:
         lines.prose("Nothing was written. This is the plan.", style="bold")
-        _command(lines, "This carries it out, proves it, or takes it back", f"{again} --apply")
+        _command(lines, "This carries it out, proves it, or takes it back", applying)
     elif any(finding.severity is Severity.ERROR for finding in report.before):
         lines.prose("Nothing here can be repaired without you: see above.", style="bold red")
     else:

@@ -258,6 +258,56 @@ def test_a_saved_plan_is_applied_as_it_is(fix: Fix, plan: Path) -> None:
     assert fix.json()["plan"]["steps"] == []
 
 
+def test_a_saved_plan_knows_its_target(fix: Fix, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    monkeypatch.chdir(away)
+    answer = fix.sm120kit("fix", "--apply", str(plan))
+    assert answer.code == 0, answer.err
+    assert f"sm120kit undo 1 --data-dir {fix.data_dir}" in answer.out
+    assert str(fix.tiny.site_packages) in answer.out
+
+
+def test_the_command_that_applies_a_saved_plan_is_printed_whole(fix: Fix, tmp_path: Path) -> None:
+    answer = fix("--plan-out", str(tmp_path / "my plan.json"))
+    assert answer.out.rstrip().endswith(f"sm120kit fix --apply '{tmp_path}/my plan.json'")
+
+
+def test_relative_names_of_the_target_are_kept_whole(fix: Fix, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(fix.tiny.site_packages)
+    named = ["--no-system-toolkits", "--site-packages", ".", "--data-dir", "data"]
+    named += ["--cuda-home", os.path.relpath(fix.tiny.cuda_home), "--gpu", "12.0"]
+    assert fix.sm120kit("fix", *named, "--plan-out", "plan.json").code == 1
+    assert json.loads(Path("plan.json").read_bytes())["named_by"] == {
+        "python": "",
+        "site_packages": str(fix.tiny.site_packages),
+        "cuda_home": str(fix.tiny.cuda_home),
+        "no_system_toolkits": True,
+        "env_file": "",
+        "pid": 0,
+        "gpu": "12.0",
+        "driver": "",
+        "deep": False,
+    }
+    assert fix.sm120kit("fix", *named, "--apply", "plan.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (["--cuda-home", "/usr"], "--cuda-home /usr where the plan has --cuda-home /"),
+        (["--gpu", "b200"], "--gpu b200 where the plan has none"),
+        (["--deep", "--driver", "580"], "--driver 580 where the plan has none; --deep where the plan has none"),
+        (["--data-dir", "/elsewhere"], "--data-dir /elsewhere where the plan has --data-dir /"),
+    ],
+)
+def test_options_that_contradict_a_saved_plan_are_named(fix: Fix, plan: Path, typed: list[str], words: str) -> None:
+    answer = fix.sm120kit("fix", "--apply", str(plan), *typed)
+    assert (answer.code, words in answer.err) == (2, True), answer.err
+    assert "Leave these options out" in answer.err
+    assert set(fix.written()) <= EMPTY
+
+
 def _outside(plan: dict[str, Any]) -> None:
     plan["steps"][3]["action"]["path"] = "/etc/cron.d/ours"
 
@@ -269,6 +319,7 @@ def _upwards(plan: dict[str, Any]) -> None:
 def _through_a_link(plan: dict[str, Any]) -> None:
     """A link of the plan's own, and a path below it."""
     root = f"{plan['data_dir']}/toolkits/x"
+    plan["switch_from"] = 2
     plan["steps"] = [
         {**plan["steps"][0], "action": {"do": "make-link", "path": root, "target": "/etc"}},
         {**plan["steps"][0], "action": {"do": "make-link", "path": f"{root}/ours", "target": "/etc/passwd"}},
@@ -295,7 +346,7 @@ def _without_script(plan: dict[str, Any]) -> None:
         (lambda plan: plan.update(schema="sm120kit.plan/9"), "not a plan that this version reads"),
         (lambda plan: plan.pop("target_key"), "not a whole plan"),
         (lambda plan: plan.update(in_place=True), "where no repair of this target writes"),
-        (lambda plan: plan.update(target_key="other-1"), "was made for"),
+        (lambda plan: plan.update(target_key="other-1"), "was made for another target"),
         (lambda plan: plan.update(switch_from=10_000), "was altered"),
         (lambda plan: plan.update(current="/etc/current"), "where no repair of this target writes"),
     ],
