@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from sm120kit.engines.sglang.client import split_address
 from sm120kit.fleet.types import Struct
@@ -27,6 +28,9 @@ _SPARE_FILES = 256
 _IDLE_S = 2.0
 """A connection is not used again after this. SGLang's HTTP server closes it after 5 s, and may just be doing so."""
 
+_CONNECT_SHARE = 0.9
+"""Of the time for an answer, for the connection to come about: so it can be told which of the two was missing."""
+
 _SHOWN = 300
 """Characters of an error answer that are worth showing."""
 
@@ -42,6 +46,10 @@ class Reply(Struct, frozen=True):
     """``None``: no answer came."""
     timed_out: bool = False
     seconds: float = 0
+    unreachable: str = ""
+    """Why nothing that speaks HTTP is reached at all, as a sentence without its full stop; empty = something is."""
+    server: str = ""
+    """What the server calls itself in the header of that name."""
 
 
 class Asking:
@@ -66,7 +74,9 @@ class Asking:
     async def _ask(self, method: str, url: str, path: str, body: bytes | None, limit_s: float) -> Reply:
         import asyncio
 
-        from aiohttp import ClientError, ClientTimeout
+        from aiohttp import ClientError, ClientPayloadError, ClientTimeout, ConnectionTimeoutError
+
+        from sm120kit.engines.sglang.unreachable import unreachable
 
         parts = split_address(url)
         address = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}{path}"
@@ -79,29 +89,35 @@ class Asking:
                 data=body,
                 headers=headers,
                 allow_redirects=False,
-                timeout=ClientTimeout(total=limit_s),
+                timeout=ClientTimeout(total=limit_s, sock_connect=_CONNECT_SHARE * limit_s),
             ) as answer:
+                called = answer.headers.get("Server", "")[:_SHOWN]
                 text = await _bounded(answer.content)
+        except ConnectionTimeoutError as error:
+            why = unreachable(error, parts)
+            return Reply(problem=f"does not answer: {why}", unreachable=why, timed_out=True, seconds=limit_s)
         except asyncio.TimeoutError:
             return Reply(problem=f"did not answer within {limit_s:.3g} s", timed_out=True, seconds=limit_s)
+        except ClientPayloadError as error:
+            problem = f"broke its answer off: {self._shown(str(error) or type(error).__name__)}"
+            return Reply(problem=problem, seconds=time.monotonic() - started)
         except (ClientError, OSError, ValueError) as error:
-            return Reply(problem=f"does not answer: {self._shown(str(error) or type(error).__name__)}",
-                         seconds=time.monotonic() - started)  # fmt: skip
+            why = self._shown(unreachable(_underlying(error), parts))
+            return Reply(problem=f"does not answer: {why}", unreachable=why, seconds=time.monotonic() - started)
         seconds = time.monotonic() - started
+        came = Reply(status=answer.status, seconds=seconds, server=called)
         if text is None:
-            return Reply(
-                problem=f"answers with more than {MOST_BYTES >> 20} MiB", status=answer.status, seconds=seconds
-            )
+            return replace(came, problem=f"answers with more than {MOST_BYTES >> 20} MiB")
         if answer.status != 200:
             said = self._shown(_message(text))
             problem = f"answers with HTTP {answer.status}" + (f": {said}" if said else "")
-            return Reply(problem=problem, status=answer.status, seconds=seconds)
+            return replace(came, problem=problem)
         try:
             value = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             said = self._shown(text[:_SHOWN].decode("utf-8", "replace"))
-            return Reply(problem=f"answers no JSON: {said or 'nothing'}", status=answer.status, seconds=seconds)
-        return Reply(value=value, status=answer.status, seconds=seconds)
+            return replace(came, problem=f"answers no JSON: {said or 'nothing'}")
+        return replace(came, value=value)
 
     def _shown(self, text: str) -> str:
         """What a server said, so that it can stand in a report."""
@@ -139,6 +155,15 @@ def connections_possible(wanted: int) -> int:
     if soft == resource.RLIM_INFINITY:
         return wanted
     return max(1, min(wanted, soft - _SPARE_FILES))
+
+
+def _underlying(error: Exception) -> BaseException:
+    """What the system or the TLS library said, which aiohttp words in its own way."""
+    from aiohttp import ClientConnectorError, ServerDisconnectedError
+
+    if isinstance(error, ServerDisconnectedError):
+        return ConnectionResetError()
+    return error.os_error if isinstance(error, ClientConnectorError) else error
 
 
 async def _bounded(content: object) -> bytes | None:

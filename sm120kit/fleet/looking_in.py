@@ -19,11 +19,6 @@ from sm120kit.fleet.urls import address_of
 from sm120kit.fleet.verification.ladder import Outcome, Subject, verify
 from sm120kit.version import __version__
 
-_STAND_IN = "sm120kit-rehearsal"
-"""What a stand-in calls itself in the header ``server`` of its answers."""
-
-_ASKED_S = 5.0
-
 
 def of_urls(urls: Sequence[str], level: Level) -> Fleet:
     """Servers at these addresses as a fleet without a name, nothing of which was judged yet.
@@ -38,8 +33,7 @@ def of_urls(urls: Sequence[str], level: Level) -> Fleet:
     replicas = tuple(
         Replica(index, "", _port(url), None, "verifying", None, None, None, url=url) for index, url in enumerate(urls)
     )
-    stand_ins = any(_is_stand_in(url) for url in urls)
-    return Fleet(SCHEMA, __version__, "", level, False, stand_ins, 0, replicas)
+    return Fleet(SCHEMA, __version__, "", level, False, False, 0, replicas)
 
 
 def verified_again(fleet: Fleet, *, level: Level, thinking: Thinking, api_key: str) -> Fleet:
@@ -97,6 +91,7 @@ def _judged(fleet: Fleet, outcome: Outcome, level: Level) -> Fleet:
     return replace(
         fleet,
         level=level,
+        rehearsal=fleet.rehearsal or any(each.is_stand_in for each in outcome.replicas),
         verified=bool(replicas) and len(good) == len(replicas),
         granted_total=sum(each.granted or 0 for each in good),
         replicas=replicas,
@@ -124,19 +119,3 @@ def _judged_replica(replica: Replica, outcome: Outcome) -> Replica:
 def _port(url: str) -> int:
     parts = split_address(url)
     return parts.port or (443 if parts.scheme == "https" else 80)
-
-
-def _is_stand_in(url: str) -> bool:
-    """Whether a stand-in answers there. Who does not answer is none; the verdicts will say so."""
-    import http.client
-
-    parts = split_address(url)
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=_ASKED_S)
-    try:
-        connection.request("GET", f"{parts.path.rstrip('/')}/model_info")
-        return (connection.getresponse().headers.get("server") or "").startswith(_STAND_IN)
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()

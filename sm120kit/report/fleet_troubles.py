@@ -35,16 +35,31 @@ def write_troubles(lines: Lines, fleet: Fleet) -> None:
 
 
 def not_judged(fleet: Fleet) -> list[Row]:
-    """What could not be judged, once for all replicas of which the same is said."""
-    said: dict[tuple[str, str], list[int]] = {}
+    """What could not be judged, once for all verdicts and replicas of which the same is said."""
+    said: dict[tuple[tuple[str, ...], str], list[int]] = {}
     for replica in fleet.replicas:
+        reasons: dict[str, list[str]] = {}
         for verdict in replica.verdicts:
             if verdict.passed is None:
-                said.setdefault((verdict.name, verdict.evidence), []).append(replica.index)
+                reasons.setdefault(verdict.evidence, []).append(verdict.name)
+        for evidence, names in reasons.items():
+            said.setdefault((tuple(names), evidence), []).append(replica.index)
     return [
-        Row(f"{name} not judged", evidence, "" if len(which) == len(fleet.replicas) else f"replica {numbers(which)}")
-        for (name, evidence), which in said.items()
+        Row(
+            f"{_these(names)} not judged",
+            evidence,
+            "" if len(which) == len(fleet.replicas) else f"{_what(fleet)} {numbers(which)}",
+        )
+        for (names, evidence), which in said.items()
     ]
+
+
+def _these(names: tuple[str, ...]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _what(fleet: Fleet) -> str:
+    return "server" if fleet.replicas[0].url else "replica"
 
 
 def write_ladder(lines: Lines, fleet: Fleet) -> None:

@@ -216,7 +216,7 @@ def test_beside_a_running_server(sm120kit: Command, server: str, qwen: str) -> N
 def test_nobody_answers(sm120kit: Command, qwen: str) -> None:
     answer = sm120kit("plan", qwen, "--gpu", "b200", "--check", "http://127.0.0.1:1")
     assert answer.code == 4
-    assert "does not answer: [Errno 111] Connection refused" in answer.err
+    assert "does not answer: nothing listens at 127.0.0.1:1 (connection refused)" in answer.err
 
 
 def test_doctor_judges_a_launch_line(sm120kit: Command, saved: Saved, tmp_path: Path) -> None:

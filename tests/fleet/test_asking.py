@@ -106,7 +106,35 @@ def test_nobody_at_the_port() -> None:
         async with open_asking() as ask:
             return await ask.get("http://127.0.0.1:1", "/", limit_s=5)
 
-    assert asyncio.run(run()).problem.startswith("does not answer: ")
+    reply = asyncio.run(run())
+    assert reply.unreachable.startswith("nothing listens at 127.0.0.1:1 (connection refused)")
+    assert reply.problem == f"does not answer: {reply.unreachable}"
+
+
+@pytest.mark.parametrize(
+    ("sent", "scheme", "said"),
+    [
+        (b"", "http", "closed the connection without an answer: does it want https://127.0.0.1:"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "http", "does not answer in HTTP"),
+        (b"HTTP/1.1 200 OK\r\n" + b"x-\x1b[31m: y\r\n\r\n", "http", "does not answer in HTTP"),
+        (b"HTTP/1.1 200 OK\r\nserver: " + b"y" * 100_000 + b"\r\n\r\n", "http", "does not answer in HTTP"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "https", "does not speak TLS: is http://127.0.0.1:"),
+    ],
+)  # fmt: skip
+def test_what_is_no_http_server_is_said_in_words(sent: bytes, scheme: str, said: str) -> None:
+    async def run() -> Reply:
+        async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(sent)
+            writer.close()
+
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server, open_asking() as ask:
+            port = server.sockets[0].getsockname()[1]
+            return await ask.get(f"{scheme}://127.0.0.1:{port}", "/", limit_s=5)
+
+    reply = asyncio.run(run())
+    assert said in reply.unreachable
+    assert "\x1b" not in reply.problem
+    assert "ssl:default" not in reply.problem
 
 
 def test_no_address() -> None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
+from sm120kit.text import visible
 
 LIMIT_S = 10.0
 """Seconds for one answer: /server_info asks the scheduler, which does not answer while it hangs."""
 
 _MOST_BYTES = 8 << 20
+_WRITTEN = "Write it as http://127.0.0.1:30000"
 
 
 def split_address(url: str) -> SplitResult:
@@ -24,9 +27,9 @@ def split_address(url: str) -> SplitResult:
         parts = urlsplit(url if "//" in url else f"http://{url}")
         host, _port = parts.hostname, parts.port
     except ValueError as error:
-        raise Sm120kitError(f"{url} is no address: {error}") from error
-    if parts.scheme not in ("http", "https") or not host:
-        raise Sm120kitError(f"{url} is no address of a server", hint="Write it as http://127.0.0.1:30000")
+        raise Sm120kitError(f"{visible(url)} is no address: {error}", hint=_WRITTEN) from error
+    if parts.scheme not in ("http", "https") or not host or re.search(r"[\s\x00-\x20\x7f\ud800-\udfff]", parts.netloc):
+        raise Sm120kitError(f"{visible(url)} is no address of a server", hint=_WRITTEN)
     return parts
 
 
@@ -46,9 +49,10 @@ def get_json(url: str, path: str, *, limit_s: float = LIMIT_S) -> object:
         answer = connection.getresponse()
         body = answer.read(_MOST_BYTES + 1)
     except (OSError, http.client.HTTPException) as error:
-        reason = str(error) or type(error).__name__
+        from sm120kit.engines.sglang.unreachable import unreachable
+
         raise Sm120kitError(
-            f"{url}{path} does not answer: {reason}",
+            f"{url}{path} does not answer: {unreachable(error, parts)}",
             hint="A server that still loads refuses connections; one whose scheduler hangs does not answer",
             exit_code=TARGET_UNREADABLE,
         ) from error

@@ -20,12 +20,15 @@ from sm120kit.fleet.verification.configuration import Settings, read_settings
 from sm120kit.fleet.verification.model import judge_model
 from sm120kit.fleet.verification.port_owner import Holder, judge_port_owner
 from sm120kit.fleet.verification.thinking import verify_thinking
-from sm120kit.fleet.verification.types import NAMES, Subject
+from sm120kit.fleet.verification.types import NAMES, Subject, asked_at
 from sm120kit.fleet.verification.wording import quoted
 
 INFO_S = 10.0
 """Seconds for an answer that costs the server nothing. ``/server_info`` waits for the scheduler, which may be
 at one step of prefill for seconds, and never answers where it hangs."""
+
+STAND_IN = "sm120kit-rehearsal"
+"""What a stand-in calls itself in the header ``server`` of its answers."""
 
 BURST = 4
 """Requests at once at level standard."""
@@ -68,6 +71,7 @@ class Climb:
         self.roofline_share: float | None = None
         self.memory_used: int | None = None
         self.footprints: tuple[int, ...] = ()
+        self.is_stand_in = False
         self._on_verdict = on_verdict
         self._ends = time.monotonic() + wanted.limits.verify
 
@@ -103,19 +107,35 @@ class Climb:
 
     async def alone(self, asking: Asking, holders: asyncio.Task[tuple[Holder, ...]] | None) -> None:
         """Ask all that concerns no other server. What the answers are worth beside its sisters' comes later."""
+        owner = self._port_owner(holders) if self.subject.root is not None and holders is not None else None
+        models = await self._get(asking, "/v1/models")
+        why = models.unreachable or (
+            models.timed_out and f"/v1/models {models.problem}, and that costs a server nothing"
+        )
+        if why:
+            if owner is not None:
+                await self._guard("port-owner", owner)
+            self._is_unreachable(why)
+            return
         telling = asyncio.create_task(self._tell(asking))
         steps = [
-            self._guard("model", self._model(asking)),
+            self._guard("model", self._model(asking, models)),
             self._guard("concurrency", self._concurrency(telling)),
             self._converse(asking, telling),
         ]
-        if self.subject.root is not None and holders is not None:
-            steps.append(self._guard("port-owner", self._port_owner(holders)))
+        if owner is not None:
+            steps.append(self._guard("port-owner", owner))
         try:
             await asyncio.gather(*steps)
         finally:
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)
+
+    def _is_unreachable(self, why: str) -> None:
+        """Tell it once; nothing else can be asked."""
+        self.report(Verdict("model", False, why))
+        for name in asked_at(self.wanted.level):
+            self.report(Verdict(name, None, "not tried: the server cannot be reached"))
 
     async def _guard(self, name: str, step: Awaitable[Verdict]) -> None:
         """Report the verdict of one step, whatever becomes of that."""
@@ -137,8 +157,9 @@ class Climb:
         found = await asyncio.shield(holders)
         return await asyncio.to_thread(judge_port_owner, self.subject.url, root, found, self.subject.port)
 
-    async def _model(self, asking: Asking) -> Verdict:
-        models, info = await asyncio.gather(self._get(asking, "/v1/models"), self._get(asking, "/model_info"))
+    async def _model(self, asking: Asking, models: Reply) -> Verdict:
+        info = await self._get(asking, "/model_info")
+        self.is_stand_in = STAND_IN in (models.server, info.server)
         return judge_model(self.subject, models, info)
 
     async def _get(self, asking: Asking, path: str) -> Reply:

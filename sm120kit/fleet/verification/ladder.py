@@ -87,6 +87,7 @@ def _outcome(climb: Climb, level: Level) -> ReplicaOutcome:
         climb.memory_used,
         is_verified(verdicts, level, ours=climb.subject.root is not None),
         climb.requested,
+        climb.is_stand_in,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from sm120kit.fleet.spec import Expectation, Gpu
-from sm120kit.fleet.types import Level, ProcessId, Struct, Verdict
+from sm120kit.fleet.types import LEVELS, Level, ProcessId, Struct, Verdict
 
 NAMES = (
     "port-owner",
@@ -19,6 +19,9 @@ NAMES = (
     "throughput",
 )
 """The verdicts, in the order in which they build on one another."""
+
+_FROM_LEVEL: dict[str, Level] = {"thinking": "standard", "load": "standard", "throughput": "load"}
+"""From which level on a verdict is asked for; the others at every level."""
 
 NEEDED = ("model", "generation", "configuration", "concurrency")
 """Those without which nothing counts as verified; the port's owner too where the server is ours."""
@@ -82,6 +85,8 @@ class ReplicaOutcome(Struct, frozen=True):
     verified: bool = False
     requested: int | None = None
     """``--max-running-requests`` of its launch line, else what it says of it itself."""
+    is_stand_in: bool = False
+    """It says of itself that it is one of a rehearsal."""
 
 
 class Outcome(Struct, frozen=True):
@@ -97,6 +102,15 @@ class Outcome(Struct, frozen=True):
     def verified(self) -> bool:
         """Whether each of them is, and there is at least one."""
         return bool(self.replicas) and all(each.verified for each in self.replicas)
+
+
+def asked_at(level: Level) -> tuple[str, ...]:
+    """The verdicts of a level, but for the port's owner, which is asked for where the server is ours."""
+    return tuple(
+        name
+        for name in NAMES
+        if name != "port-owner" and LEVELS.index(_FROM_LEVEL.get(name, "quick")) <= LEVELS.index(level)
+    )
 
 
 def is_verified(verdicts: tuple[Verdict, ...], level: Level, *, ours: bool) -> bool:
