@@ -11,11 +11,11 @@ from datetime import datetime, timezone
 import click
 from msgspec.structs import replace
 
-from sm120kit.cli.again import TARGET, typed_again
+from sm120kit.cli.again import TARGET, examined_again, typed_again
 from sm120kit.cli.check_options import complete_check
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
-from sm120kit.cli.saved_target import asked_for, naming
+from sm120kit.cli.saved_target import asked_for, naming, typed_for
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.cli.text_option import filled, text_option
@@ -37,6 +37,7 @@ from sm120kit.repair.saved import load_plan, save_plan, see_that_it_fits
 from sm120kit.repair.stub import build_stub
 from sm120kit.repair.transaction import recover
 from sm120kit.repair.types import FIX_SCHEMA, FixReport, Plan
+from sm120kit.report.remedies import Again
 
 _CHOOSING = ("in_place", "only", "skip")
 """Parameters by which a plan comes to be what it is, beside the target."""
@@ -100,8 +101,8 @@ def command(
         report = FixReport(
             FIX_SCHEMA, plan=plan, before=findings, env_script=_script(bench, plan), doubts=_doubts(case)
         )
-        again = f"sm120kit fix{typed_again((*TARGET, *_CHOOSING))} --apply"
-        _write(report, applying if plan_out else again, as_json=as_json)
+        typed = f"sm120kit fix{typed_again((*TARGET, *_CHOOSING))} --apply"
+        _write(report, examined_again(), applying if plan_out else typed, as_json=as_json)
         return FINDINGS if any(finding.severity is Severity.ERROR for finding in findings) else GOOD
     with locked(bench.data_dir):
         recovered = tuple(recover(bench.data_dir))
@@ -147,7 +148,8 @@ def command(
                 proof=done.proof,
                 former_caches=_former_caches(bench, plan),
             )
-    _write(report, as_json=as_json)
+    again = Again(prove=f"sm120kit prove{typed_for(kept)}") if kept else examined_again()
+    _write(report, again, as_json=as_json)
     wanting = any(map(is_repairable, report.after)) if report.applied else needs_packages(report.before)
     return FINDINGS if plan.blocked or wanting else GOOD
 
@@ -212,7 +214,7 @@ def _where(bench: Workbench) -> list[str]:
     return ["--data-dir", path] if path != open_data_dir().path else []
 
 
-def _write(report: FixReport, applying: str = "", *, as_json: bool) -> None:
+def _write(report: FixReport, again: Again, applying: str = "", *, as_json: bool) -> None:
     """``applying`` is the command that carries the plan out, where it was not."""
     if as_json:
         from sm120kit.text import encode_json
@@ -222,4 +224,4 @@ def _write(report: FixReport, applying: str = "", *, as_json: bool) -> None:
     from sm120kit.report.repair import render_fix
 
     width, colour = terminal()
-    write_result(render_fix(report, width=width, colour=colour, encoding=encoding_of(), applying=applying))
+    write_result(render_fix(report, width=width, colour=colour, encoding=encoding_of(), again=again, applying=applying))

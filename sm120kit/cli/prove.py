@@ -6,8 +6,9 @@ import sys
 
 import click
 
+from sm120kit.cli.again import examined_again
 from sm120kit.cli.options import option, subcommand
-from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.cli.workbench import Workbench, choose_use, open_workbench
@@ -70,7 +71,7 @@ def command(*, target: Asked, modules: tuple[str, ...], fresh: bool, keep_in: st
         more=_module_rungs(modules, bench, case, use),
         tell=_tell if sys.stderr.isatty() else lambda _: None,
     )
-    _write(report, as_json=as_json)
+    _write(report, bench, case, as_json=as_json)
     return GOOD if report.passed else FINDINGS
 
 
@@ -95,7 +96,16 @@ def _tell(proof: Proof) -> None:
     click.echo(f"  {proof.outcome}: {proof.rung} ({how})", err=True)
 
 
-def _write(report: ProofReport, *, as_json: bool) -> None:
+def _repairable(bench: Workbench, case: Case) -> tuple[str, ...]:
+    """Checks whose findings ``sm120kit fix`` would make a plan for."""
+    from sm120kit.diagnosis.run import run_checks
+    from sm120kit.repair.planner import is_repairable
+
+    results = run_checks(bench.checks, case)
+    return tuple(result.check for result in results if any(map(is_repairable, result.findings)))
+
+
+def _write(report: ProofReport, bench: Workbench, case: Case, *, as_json: bool) -> None:
     if as_json:
         from sm120kit.text import encode_json
 
@@ -104,4 +114,13 @@ def _write(report: ProofReport, *, as_json: bool) -> None:
     from sm120kit.report.proof import render_proof
 
     width, colour = terminal()
-    write_result(render_proof(report, width=width, colour=colour))
+    write_result(
+        render_proof(
+            report,
+            width=width,
+            colour=colour,
+            encoding=encoding_of(),
+            again=examined_again(),
+            repairable=() if report.passed else _repairable(bench, case),
+        )
+    )

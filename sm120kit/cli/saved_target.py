@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 import msgspec
 from msgspec.structs import replace
@@ -63,6 +64,12 @@ def asked_for(plan: Plan, path: str, typed: Asked, data_dir: str) -> Asked:
     )
 
 
+def typed_for(plan: Plan) -> str:
+    """The options of the plan's target as they are typed for another command, with a space before each."""
+    named = {**msgspec.structs.asdict(plan.named_by), "data_dir": plan.data_dir}
+    return "".join(f" {_words(name, value)}" for name, value in named.items() if value)
+
+
 def _typed(asked: Asked) -> Naming:
     options = asked.options
     return Naming(
@@ -89,4 +96,4 @@ def _compared(given: Naming, planned: Naming) -> list[tuple[str, str | int | boo
 
 def _words(name: str, value: str | bool | int) -> str:
     option = f"--{name.replace('_', '-')}"
-    return option if value is True else f"{option} {value}"
+    return option if value is True else f"{option} {shlex.quote(str(value))}"

@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sm120kit.proof.types import Proof, ProofReport
 from sm120kit.report.lines import Lines, Row
+from sm120kit.report.remedies import REPAIR_EXPLAINED, THIS_ENVIRONMENT, Again
 
 _WORDS = {"passed": "passed", "failed": "FAILED", "not-run": "not run"}
 
 
-def render_proof(report: ProofReport, *, width: int, colour: bool) -> str:
-    """The whole report of ``prove``."""
-    lines = Lines(width)
+def render_proof(
+    report: ProofReport,
+    *,
+    width: int,
+    colour: bool,
+    encoding: str = "utf-8",
+    again: Again = THIS_ENVIRONMENT,
+    repairable: Sequence[str] | None = None,
+) -> str:
+    """The whole report of ``prove``.
+
+    ``repairable`` are the checks whose findings about the target a repair would mend; ``None`` = another part of the
+    report tells that.
+    """
+    lines = Lines(width, encoding)
     lines.prose(f"Proof of {report.cuda_home}", style="bold")
     lines.prose(f"compiled for {report.architecture}: {report.architecture_why}", indent=2)
     lines.blank()
-    write_proofs(lines, report)
+    write_proofs(lines, report, again)
     lines.blank()
     lines.prose(verdict(report), style="bold green" if report.passed else "bold red")
+    if repairable is not None and any(proof.outcome == "failed" for proof in report.proofs):
+        lines.steps([_next_step(again, repairable)])
     return lines.render(colour=colour)
 
 
-def write_proofs(lines: Lines, report: ProofReport) -> None:
+def _next_step(again: Again, repairable: Sequence[str]) -> tuple[str, str]:
+    if repairable:
+        return again.repair, f"can mend what the doctor finds here ({', '.join(repairable)}): it {REPAIR_EXPLAINED}"
+    return again.examine, "examines all around it; no repair is known for what failed"
+
+
+def write_proofs(lines: Lines, report: ProofReport, again: Again) -> None:
     """One row for each rung, then for each that failed what it was to show, its command and the check that explains
     it, and what kept others from being run."""
     lines.table([_row(proof) for proof in report.proofs], indent=2)
@@ -37,7 +60,7 @@ def write_proofs(lines: Lines, report: ProofReport) -> None:
     if any(proof.outcome == "failed" for proof in report.proofs):
         lines.blank()
         lines.prose("The sources, the commands and what they made stay in DIR with:", indent=2)
-        lines.raw("sm120kit prove --keep DIR", 4, "cyan")
+        lines.command(f"{again.prove} --keep DIR", 4)
     for remedy in dict.fromkeys(proof.remedy for proof in report.proofs if proof.prevented):
         lines.blank()
         lines.prose(remedy, indent=2)

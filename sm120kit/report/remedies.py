@@ -18,6 +18,7 @@ class Again(NamedTuple):
     repair: str = REPAIR_COMMAND
     """Empty: the target is a record or an image, in which nothing can be repaired from here."""
     examine: str = "sm120kit doctor -v"
+    prove: str = "sm120kit prove"
 
     def repairing(self) -> tuple[str, str]:
         """The command that repairs, and what it does."""

@@ -10,12 +10,21 @@ from sm120kit.diagnosis.types import Severity
 from sm120kit.repair.types import FixReport, MakeDirectory, Plan, Step, SwitchLink, WriteFile
 from sm120kit.report.lines import Lines, Row
 from sm120kit.report.proof import verdict, write_proofs
+from sm120kit.report.remedies import THIS_ENVIRONMENT, Again
 
 _LISTED = 4
 """Paths of one folder and reason that are named; more are counted."""
 
 
-def render_fix(report: FixReport, *, width: int, colour: bool, encoding: str = "utf-8", applying: str = "") -> str:
+def render_fix(
+    report: FixReport,
+    *,
+    width: int,
+    colour: bool,
+    encoding: str = "utf-8",
+    applying: str = "",
+    again: Again = THIS_ENVIRONMENT,
+) -> str:
     """What ``fix`` shows: the plan, or what was done. ``applying`` is the command that carries it out."""
     lines = Lines(width, encoding)
     plan = report.plan
@@ -25,7 +34,7 @@ def render_fix(report: FixReport, *, width: int, colour: bool, encoding: str = "
     elif plan.steps:
         _plan(lines, plan, whole=not report.applied)
     if report.applied:
-        _applied(lines, report)
+        _applied(lines, report, again)
     _by_hand(lines, plan)
     lines.blank()
     _closing(lines, report, applying)
@@ -89,10 +98,10 @@ def _blocked(lines: Lines, plan: Plan) -> None:
             lines.raw(package, 4, "cyan")
 
 
-def _applied(lines: Lines, report: FixReport) -> None:
+def _applied(lines: Lines, report: FixReport, again: Again) -> None:
     if report.proof:
         _title(lines, f"Proof ({report.proof.architecture}: {report.proof.architecture_why})")
-        write_proofs(lines, report.proof)
+        write_proofs(lines, report.proof, again)
     _title(lines, "Before and after")
     left = {(finding.check, finding.subject) for finding in report.after}
     gone = {(cure.check, cure.subject) for cure in report.plan.cures}

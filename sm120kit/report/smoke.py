@@ -23,7 +23,7 @@ def render_smoke(
 ) -> str:
     """The whole report; the verdict stands at the end, where a CI log ends."""
     parts = [render_terminal(smoke.report, width=width, colour=colour, encoding=encoding, again=again)]
-    parts += [render_proof(proof, width=width, colour=colour) for proof in smoke.proofs]
+    parts += [render_proof(proof, width=width, colour=colour, encoding=encoding, again=again) for proof in smoke.proofs]
     if smoke.fleet:
         parts.append(render_summary(smoke.fleet, smoke.fleet.updated, width=width, colour=colour, encoding=encoding))
     lines = Lines(width, encoding)

@@ -197,6 +197,33 @@ def test_a_folder_in_which_nvcc_cannot_work(sm120kit: Command, tmp_path: Path) -
     assert "pip install" not in json.dumps(plan["manual"])
 
 
+def _commands(answer: Answer, name: str) -> list[list[str]]:
+    lines = [shlex.split(line)[1:] for line in answer.out.splitlines() if line.startswith("  ") and "sm120kit" in line]
+    return [words for words in lines if words[:1] == [name]]
+
+
+def test_a_failed_proof_names_the_repair_of_its_target(fix: Fix) -> None:
+    answer = fix.run("prove", *fix.target)
+    assert answer.code == 1
+    assert "can mend what the doctor finds here (toolkit.cudart-unlinkable, toolkit.libcuda-stub-missing)" in answer.out
+    [repair] = _commands(answer, "fix")
+    assert fix.sm120kit(*repair, "--apply").code == 0
+    [keep] = _commands(answer, "prove")
+    assert fix.sm120kit(*keep[:-1], str(fix.data_dir / "kept")).code == 0
+    assert "can mend" not in fix.run("prove", *fix.target).out
+
+
+def test_a_failed_proof_that_no_repair_is_known_for_names_the_doctor(fix: Fix, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fix("--apply").code == 0
+    monkeypatch.setenv("PLANT", "exit 1")
+    answer = fix.run("prove", "--fresh", *fix.target)
+    assert answer.code == 1
+    assert _commands(answer, "fix") == []
+    assert "no repair is known for what failed" in answer.out
+    [examine] = _commands(answer, "doctor")
+    assert "repair.view-not-used" in fix.sm120kit(*examine).out
+
+
 def test_what_a_proof_keeps(fix: Fix, tmp_path: Path) -> None:
     assert fix("--apply").code == 0
     kept = tmp_path / "proof"
