@@ -17,6 +17,13 @@ the CUDA context, torch.distributed. Seen: 1.43 GiB on an RTX PRO 6000 (95.59 Gi
 TAKEN_BY_CONTEXT = 9 * GIB // 10
 """The same where NVML tells what is free on an idle card: the driver's part is gone already."""
 
+TAKEN_BY_DRIVER = TAKEN_BEFORE_LOADING - TAKEN_BY_CONTEXT
+"""What NVML calls used on a card that nobody uses."""
+
+ASSUMED_OF_NAMES = f"of each card {TAKEN_BEFORE_LOADING / GIB:.1f} GiB are gone before loading begins"
+ASSUMED_OF_NVML = f"of what NVML calls free, the server's context takes {TAKEN_BY_CONTEXT / GIB:.1f} GiB"
+"""What a plan says of these, for cards that are only named and for those that are there."""
+
 
 class Bandwidth(Row, frozen=True, kw_only=True):
     """One row of checks/tables/gpu_bandwidth.toml."""
@@ -71,7 +78,7 @@ def machine_of_names(gpus: tuple[NamedGpu, ...], free: int | None) -> Machine:
             )
         left = free if free is not None else max(gpu.memory_total - TAKEN_BEFORE_LOADING, 0)
         cards.append(Card(gpu.name, gpu.count, gpu.memory_total, left))
-    return _machine(cards, free, f"of each card {TAKEN_BEFORE_LOADING / GIB:.1f} GiB are gone before loading begins")
+    return _machine(cards, free, ASSUMED_OF_NAMES)
 
 
 def machine_of_snapshot(snapshot: Snapshot, free: int | None) -> Machine:
@@ -98,9 +105,7 @@ def machine_of_snapshot(snapshot: Snapshot, free: int | None) -> Machine:
                 hint="Say how much is free on it with --free-gib",
             )
         cards.append(Card(row.name if row else gpu.name, 1, total, left))
-    return _machine(
-        cards, free, f"of what NVML calls free, the server's context takes {TAKEN_BY_CONTEXT / GIB:.1f} GiB"
-    )
+    return _machine(cards, free, ASSUMED_OF_NVML)
 
 
 def machine_of_log(free: int) -> Machine:

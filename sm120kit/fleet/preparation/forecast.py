@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sm120kit.capacity.inputs import Named, make_order
-from sm120kit.capacity.machine import TAKEN_BY_CONTEXT, Card, Machine
+from sm120kit.capacity.machine import ASSUMED_OF_NAMES, ASSUMED_OF_NVML, TAKEN_BY_CONTEXT, Card, Machine
 from sm120kit.capacity.plan import make_plan
 from sm120kit.capacity.types import Plan
 from sm120kit.diagnosis.gpus import model_by_product
@@ -90,7 +90,7 @@ def forecasts(
 def _machine(gpu: Gpu, number: int) -> Machine:
     row = model_by_product(gpu.name.removesuffix(SIMULATED))
     free = max(gpu.memory_total - gpu.memory_used - TAKEN_BY_CONTEXT, 0)
-    assumption = f"of what NVML calls free, the server's context takes {TAKEN_BY_CONTEXT / (1 << 30):.1f} GiB"
+    assumption = ASSUMED_OF_NAMES if gpu.name.endswith(SIMULATED) else ASSUMED_OF_NVML
     return Machine((Card(row.name if row else gpu.name, number, gpu.memory_total, free),), (assumption,))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from sm120kit.capacity.machine import TAKEN_BY_DRIVER
 from sm120kit.diagnosis.gpus import gpu_models
 from sm120kit.diagnosis.hardware import parse_gpus
 from sm120kit.errors import OWN_FAULT, Sm120kitError
@@ -17,7 +18,8 @@ _LIST = "gpus.json"
 
 
 def simulated_gpus(text: str) -> tuple[Gpu, ...]:
-    """The GPUs that ``rtx-pro-6000x8`` or ``rtx-pro-6000x4,b200`` name, empty.
+    """The GPUs that ``rtx-pro-6000x8`` or ``rtx-pro-6000x4,b200`` name. Nobody uses them, and the driver has its part:
+    what is left for a server is what a plan for the same cards counts with.
 
     Their UUIDs and names say that they are simulated.
 
@@ -41,6 +43,7 @@ def simulated_gpus(text: str) -> tuple[Gpu, ...]:
                     name=f"{models[named.name].product} (rehearsal)",
                     compute_capability=named.compute_capability,
                     memory_total=named.memory_total,
+                    memory_used=TAKEN_BY_DRIVER,
                 )
             )
     return tuple(found)

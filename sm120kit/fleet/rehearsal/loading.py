@@ -101,11 +101,14 @@ class Loading:
                     f"address. port: {port}, useIpv6: false, code: -98, name: EADDRINUSE, message: address already in "
                     "use"
                 ) from error
+        before = self._free()
+        self._hold(self.profile.context_memory)
+        usage = f"mem usage={before - self._free():.2f} GB"
         if self.new:
             self.say("Init parallel ends. elapsed=0.05 s")
-            self.say("Memory baseline taken. mem usage=0.00 GB")
+            self.say(f"Memory baseline taken. {usage}")
         else:
-            self.say("Init torch distributed ends. elapsed=0.06 s, mem usage=0.00 GB")
+            self.say(f"Init torch distributed ends. elapsed=0.06 s, {usage}")
 
     def _weights(self) -> None:
         before = self._free()
@@ -186,17 +189,21 @@ class Loading:
 
     def _free(self) -> float:
         """GiB free on the fullest of its GPUs."""
-        total = self.profile.memory_total
         taken = max((used(self.profile.gpu_folder, gpu) for gpu in self.gpus), default=0)
-        return (total - taken) / _GIB
+        return (self._room() - taken) / _GIB
+
+    def _room(self) -> int:
+        """Bytes of one GPU that are there for servers."""
+        return self.profile.memory_total - self.profile.memory_before
 
     def _hold(self, size: int) -> None:
-        total, leaked = self.profile.memory_total, "leaks-memory" in self.profile.faults
+        leaked = "leaks-memory" in self.profile.faults
         try:
             for gpu in self.gpus:
-                allocate(self.profile.gpu_folder, gpu, size, total=total, leaked=leaked)
+                allocate(self.profile.gpu_folder, gpu, size, total=self._room(), leaked=leaked)
         except OutOfMemoryError as full:
             raise LoadError(
                 f"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {full.wanted / _GIB:.2f} GiB. GPU 0 "
-                f"has a total capacity of {total / _GIB:.2f} GiB of which {full.free / _GIB:.2f} GiB is free."
+                f"has a total capacity of {self.profile.memory_total / _GIB:.2f} GiB of which {full.free / _GIB:.2f} "
+                "GiB is free."
             ) from full

@@ -47,6 +47,10 @@ class Profile(NamedTuple):
     graphs: int
     memory_total: int
     """Of each of its GPUs, or of the host."""
+    memory_before: int
+    """Of it, what is taken on its GPUs already when it starts."""
+    context_memory: int
+    """What it takes of each GPU before it loads anything."""
     tokens_per_second: float
     """Of each request."""
     thinking: bool
@@ -115,6 +119,7 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
     Raises:
         Sm120kitError: a fault of the spec is none, or its arguments cannot be read.
     """
+    from sm120kit.capacity.machine import TAKEN_BY_CONTEXT
     from sm120kit.fleet.rehearsal.faults import faults_of
     from sm120kit.fleet.rehearsal.settings import resolve
 
@@ -127,7 +132,9 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
     total = min((gpu.memory_total for gpu in replica.gpus), default=16 << 30)
     footprint = (expected and expected.footprint) or (int(total * 0.85) if replica.gpus else 1 << 30)
     graphs = footprint // 20 if replica.gpus else 0
-    weights = min((expected and expected.weights) or footprint // 3, footprint - graphs)
+    context_memory = min(TAKEN_BY_CONTEXT, footprint // 20) if replica.gpus else 0
+    room = footprint - graphs - context_memory
+    weights = min((expected and expected.weights) or footprint // 3, room)
     return Profile(
         replica=replica.index,
         version=spec.sglang,
@@ -141,9 +148,11 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
         granted=max(1, granted),
         tokens=expected.tokens if expected else 65_536,
         weights=weights,
-        pool=footprint - weights - graphs,
+        pool=room - weights,
         graphs=graphs,
         memory_total=total,
+        memory_before=max((gpu.memory_used for gpu in replica.gpus), default=0),
+        context_memory=context_memory,
         tokens_per_second=roofline * _ROOFLINE_SHARE / max(1, granted) if roofline else _SPEED,
         thinking=spec.thinking == "on" or (spec.thinking == "auto" and bool(spec.reasoning_parser)),
         embedding=resolved.embedding,

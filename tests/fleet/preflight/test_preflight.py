@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
+from sm120kit.capacity.types import Plan
+from sm120kit.cli.main import main
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.types import Finding, Severity
 from sm120kit.errors import Sm120kitError
@@ -167,6 +170,24 @@ def test_requested_and_predicted(model: Path) -> None:
     assert ask_plan(made, {}).text == "2 servers: requested 64, predicted 64 each"
 
 
+@pytest.mark.parametrize("gpu", ["rtx-pro-6000x2", "rtx-5090x2", "b200", "h200x2"])
+@pytest.mark.parametrize("asked", [("--mem-fraction-static", "0.85"), (), ("--tp-size", "2")])
+def test_a_rehearsal_is_planned_as_the_plan_for_the_same_cards(
+    gpu: str, asked: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hybrid = make_model(tmp_path / "qwen36", QWEN36_27B, gib=51)
+    if "--tp-size" in asked and not gpu.endswith("x2"):
+        gpu += "x2"
+    line = ("--max-running-requests", "64", *asked)
+    main(["plan", str(hybrid), "--gpu", gpu, "--sglang", "0.5.23", "--json", "--", *line])
+    planned = msgspec.json.decode(capsys.readouterr().out, type=Plan)
+    (rehearsal,) = server_plans(rehearsed(*line, model=str(hybrid), gpu=gpu))
+    assert rehearsal.plan is not None
+    assert rehearsal.plan.budget == planned.budget
+    assert rehearsal.plan.predicted == planned.predicted
+    assert rehearsal.plan.assumptions == planned.assumptions
+
+
 def test_a_model_that_does_not_fit(model: Path) -> None:
     found = only(ask_plan(rehearsed(model=str(model), gpu="rtx-5090x2"), {}).findings)
     assert (found.check, found.severity) == ("launch.memory-short", Severity.ERROR)
@@ -183,8 +204,8 @@ def test_fewer_granted_than_requested_is_explained(tmp_path: Path) -> None:
     hybrid = make_model(tmp_path / "qwen36", QWEN36_27B, gib=51)
     found = only(ask_plan(rehearsed("--max-running-requests", "128", model=str(hybrid)), {}).findings)
     assert (found.check, found.severity) == ("launch.fewer-granted", Severity.WARNING)
-    assert found.message == "128 requests at a time are asked for, and 15 will be granted"
-    assert "75 states serve 15 requests, each counted 5" in found.evidence[0].text
+    assert found.message == "128 requests at a time are asked for, and 14 will be granted"
+    assert "74 states serve 14 requests, each counted 5" in found.evidence[0].text
     assert any("--disable-radix-cache --max-running-requests 85" in command for command in commands(found))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sm120kit.capacity.machine import TAKEN_BY_DRIVER
 from sm120kit.fleet.process.family import children
 from sm120kit.fleet.process.identity import alive, identify
 from sm120kit.fleet.rehearsal.gpus import SimulatedGpus
@@ -35,7 +36,8 @@ def _gone(pid: int) -> bool:
 
 
 def _held(folder: Path) -> int:
-    return sum(gpu.used for gpu in SimulatedGpus(folder / "gpus").read().values())
+    """Bytes more than on idle GPUs."""
+    return sum(gpu.used - TAKEN_BY_DRIVER for gpu in SimulatedGpus(folder / "gpus").read().values())
 
 
 def _ask_in_background(server: StandIn, body: object, answers: list[int]) -> threading.Thread:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sm120kit.capacity.machine import TAKEN_BY_DRIVER
 from sm120kit.diagnosis.gpus import model_by_product
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.gpus import GpuMemory
@@ -29,7 +30,7 @@ sys.stdin.read()
 
 @pytest.fixture
 def reader(tmp_path: Path) -> SimulatedGpus:
-    """Two GPUs, empty."""
+    """Two GPUs that nobody uses."""
     lay_out(tmp_path, simulated_gpus("rtx-pro-6000x2"))
     return SimulatedGpus(tmp_path)
 
@@ -56,11 +57,11 @@ def test_what_is_allocated_counts_until_it_is_released(reader: SimulatedGpus) ->
     held = allocate(folder, "GPU-rehearsal-0", 3 * MIB, total=total)
     allocate(folder, "GPU-rehearsal-0", 4 * MIB, total=total)
     assert reader.read() == {
-        "GPU-rehearsal-0": GpuMemory(7 * MIB, total),
-        "GPU-rehearsal-1": GpuMemory(0, total),
+        "GPU-rehearsal-0": GpuMemory(TAKEN_BY_DRIVER + 7 * MIB, total),
+        "GPU-rehearsal-1": GpuMemory(TAKEN_BY_DRIVER, total),
     }
     release(held)
-    assert reader.read()["GPU-rehearsal-0"].used == 4 * MIB
+    assert reader.read()["GPU-rehearsal-0"].used == TAKEN_BY_DRIVER + 4 * MIB
 
 
 def test_no_more_than_there_is(reader: SimulatedGpus) -> None:
@@ -76,16 +77,16 @@ def test_an_end_frees_it_unless_it_leaks(reader: SimulatedGpus, kind: str, left:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        assert reader.read()["GPU-rehearsal-1"].used == 4096
+        assert reader.read()["GPU-rehearsal-1"].used == TAKEN_BY_DRIVER + 4096
         holder.kill()
-    assert reader.read()["GPU-rehearsal-1"].used == left
+    assert reader.read()["GPU-rehearsal-1"].used == TAKEN_BY_DRIVER + left
 
 
 def test_a_number_that_another_process_has_now_holds_nothing(reader: SimulatedGpus) -> None:
     path = Path(allocate(str(reader.folder), "GPU-rehearsal-0", 5, total=10))
     path.write_text(path.read_text().replace('"started": ', '"started": 1'))
     assert f'"pid": {os.getpid()}' in path.read_text()
-    assert reader.read()["GPU-rehearsal-0"].used == 0
+    assert reader.read()["GPU-rehearsal-0"].used == TAKEN_BY_DRIVER
 
 
 def test_a_folder_of_something_else_is_said_to_be_none(tmp_path: Path) -> None:
