@@ -6,6 +6,7 @@ on the line before the block says what cannot be seen in it; several notes are p
 - ``<!-- exit 1 -->`` how the commands end, where not with 0; ``<!-- exit 0 1 0 -->`` one number for each of them. What
   ends with 130 goes on until Ctrl-C
 - ``<!-- the same output -->`` what follows a command is what it prints, and is compared
+- ``<!-- the same output, standard error with it -->`` the same for both streams, as a terminal shows them
 - ``<!-- the same output with real wheels -->`` the same, where the wheels are there
 - ``<!-- run by .ci/run -->`` they take minutes or the network; the CI runs them once
 """
@@ -31,7 +32,12 @@ _BLOCK = re.compile(
 _TYPED = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
 
 Compared = Literal["", "here", "with wheels"]
-_OUTPUT: dict[str, Compared] = {"the same output": "here", "the same output with real wheels": "with wheels"}
+_WITH_STANDARD_ERROR = "the same output, standard error with it"
+_OUTPUT: dict[str, Compared] = {
+    "the same output": "here",
+    _WITH_STANDARD_ERROR: "here",
+    "the same output with real wheels": "with wheels",
+}
 
 
 class CommandLine(NamedTuple):
@@ -46,6 +52,8 @@ class CommandLine(NamedTuple):
     in_ci: bool = False
     compared: Compared = ""
     """Where the output is compared."""
+    both_streams: bool = False
+    """What is shown is standard error too."""
 
     @property
     def needs_gpu(self) -> bool:
@@ -80,7 +88,7 @@ def in_text(page: str, text: str) -> Iterator[CommandLine]:
         if not commands:
             continue
         line = text.count("\n", 0, block.start()) + 1
-        codes, in_ci = [0], False
+        codes, in_ci, both = [0], False, False
         compared: Compared = ""
         for note in filter(None, (block["notes"] or "").split("; ")):
             if re.fullmatch(r"exit( \d+)+", note):
@@ -88,13 +96,13 @@ def in_text(page: str, text: str) -> Iterator[CommandLine]:
             elif note == "run by .ci/run":
                 in_ci = True
             elif note in _OUTPUT:
-                compared = _OUTPUT[note]
+                compared, both = _OUTPUT[note], note == _WITH_STANDARD_ERROR
             else:
                 raise ValueError(f"{page}:{line}: the note {note!r} is not known")
         if len(codes) not in (1, len(commands)):
             raise ValueError(f"{page}:{line}: {len(codes)} exit codes for {len(commands)} commands")
         for (command, output), code in zip(commands, codes * len(commands), strict=False):
-            yield CommandLine(page, line, command, code, output, in_ci, compared)
+            yield CommandLine(page, line, command, code, output, in_ci, compared, both)
 
 
 def _typed(body: str) -> list[tuple[str, str]]:

@@ -8,7 +8,14 @@ import re
 _LEFT_OUT = re.compile(r"^\[(?:\.\.\.|…)\]\n", re.MULTILINE)
 
 _BY_CHANCE = (
-    (re.compile(r"\b\d+\.\d s\b"), "N s"),
+    (re.compile(r"\b\d+\.\d+ s\b|(?<=after )\d+ s\b"), "N s"),
+    (re.compile(r"(?<![\w:.])(?:\d+:)?\d+:\d\d(?![\w:.])"), "M:SS"),
+    (re.compile(r"\bprocess \d+"), "process N"),
+    (re.compile(r"-\d{8}T\d{6}-\d+(?=-\d+\.log)"), "-STARTED"),
+    (re.compile(r"^(\d+  [\d,-]+ +\d{5}  .*?) +[\d,]+$", re.MULTILINE), r"\1 RATE"),
+    (re.compile(r"[\d,]+ tokens/s( in sum)?"), "RATE tokens/s"),
+    (re.compile(r"\d+%(?: to \d+%)? of the roofline"), "SHARE of the roofline"),
+    (re.compile(r"the median is \d+, \d+ in sum"), "the median is RATE, RATE in sum"),
     (re.compile(r"\b[0-9a-f]{16}\b"), "DIGEST"),
     (re.compile(r"(?<=/targets/)[\w.-]+"), "NAME"),
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
@@ -18,7 +25,8 @@ _BY_CHANCE = (
 def difference(shown: str, printed: str) -> str:
     """What is unlike, as lines; empty where all that is shown was printed, in this order.
 
-    A line ``[...]`` in the page stands for any number of lines. Times and digests are not compared.
+    A line ``[...]`` in the page stands for any number of lines. Times, digests, the numbers
+    of processes and measured speeds are not compared.
     """
     shown, printed = _certain(shown), _certain(printed)
     pieces = _LEFT_OUT.split(shown)

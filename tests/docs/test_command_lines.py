@@ -34,7 +34,12 @@ def test_the_commands_of_a_page(page: str, tmp_path: Path, record_property: Call
     with world(tmp_path, lay_broken_packages if page in BROKEN else lay_healthy_packages) as machine:
         for line in here:
             begin = time.monotonic()
-            ended = machine.run(line.text, until_interrupted=line.code == INTERRUPTED)
+            ended = machine.run(
+                line.text,
+                until_interrupted=line.code == INTERRUPTED,
+                in_full=line.compared == "here",
+                both_streams=line.both_streams,
+            )
             print(f"{time.monotonic() - begin:6.2f} s  {ended.code}  {line.text}")  # noqa: T201 - shown when it fails
             if ended.code != line.code:
                 wrong.append(f"{page}:{line.line}: {line.text}\nended with {ended.code}\n{ended.out}\n{ended.err}")
@@ -93,6 +98,20 @@ def test_command_lines_are_found(text: str, found: list[tuple[str, int]] | type[
         ("a\n", "a\nb\n", False),
         ("[...]\nz\na\n", "a\nz\n", False),
         ("it took (0.4 s)\n", "it took (12.9 s)\n", True),
+        ("answers after 2 s, up for 0:13\n", "answers after 13 s, up for 1:02:13\n", True),
+        ("held by process 31, on port 1\n", "held by process 7, on port 1\n", True),
+        ("held by process 31, on port 1\n", "held by process 31, on port 2\n", False),
+        (
+            "0  0    30000  verified  82.0 GiB  0:13  37  535\n",
+            "0  0    30000  verified  82.0 GiB  0:09  37  1,684\n",
+            True,
+        ),
+        (
+            "0  0    30000  verified  82.0 GiB  0:13  37  535\n",
+            "0  0    30000  verified  82.0 GiB  0:09  18  535\n",
+            False,
+        ),
+        ("684 tokens/s, 68% of the roofline of 1012\n", "79 tokens/s, 7% of the roofline of 1012\n", True),
         ("below /data/targets/venv-1/env.sh\n", "below /data/targets/abcd-2/env.sh\n", True),
     ],
 )

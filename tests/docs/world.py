@@ -2,8 +2,9 @@
 
 A page says ``/mnt/image``; here that is the same path below the folder. /srv/venv, /srv/models and the home folder are
 folders whose paths are as long as those that pages print, so that lines break where they break there. Of a launch the
-genuine servers become a rehearsal of two that load at once, on free ports, and replica 3 becomes replica 1. NAME in a
-path is whatever is there; ``...`` stands for the words of the first launch, under another name.
+genuine servers become a rehearsal of two that load at once, on free ports, and replica 3 becomes replica 1; one whose
+output the page shows runs as it stands there, on free ports. NAME in a path is whatever is there; ``...`` stands for
+the words of the first launch, without its name and --detach.
 """
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ _STAND_INS = {
 }
 """What needs a daemon, a service manager or another machine."""
 
+_MOST_SERVERS = 8
+_SHOWN_PORT, _SHOWN_NCCL_PORT = 30000, 29500
+"""Where servers listen unless something else is asked for, which pages show."""
+
 _READ_A_TARGET = ("doctor", "smoke", "fix", "prove", "snapshot", "env", "run", "plan", "launch")
 
 
@@ -74,6 +79,7 @@ class World:
         self.work = self.home / "work"
         self._base_port = 0
         self._first_launch = ""
+        self._ports: dict[int, int] = {}
         self.environment = {
             "HOME": str(self.home),
             "LC_ALL": "C.UTF-8",
@@ -85,34 +91,41 @@ class World:
             "XDG_STATE_HOME": str(self.home / ".local/state"),
         }
 
-    def prepared(self, text: str) -> str:
-        """A command line as it is run here."""
+    def prepared(self, text: str, *, in_full: bool = False) -> str:
+        """A command line as it is run here; ``in_full``: with as many servers and at the level that it asks for."""
         text = self._without_dots(text)
         for name, path in self.printed.items():
             text = text.replace(name, str(path))
         text = _PLACES.sub(rf"{self.base}/\1", text).replace("python3.12", _PYTHON)
         text = text.replace("/targets/NAME/", "/targets/*/").replace("--pid 4242", "--pid $$")
         text = text.replace("python -m tools.make_docs", "python -m tools.make_docs --check")
-        text = re.sub(r"(--fault [\w-]+:|--replica )\d+", r"\g<1>1", text)
+        if not in_full:
+            text = re.sub(r"(--fault [\w-]+:|--replica )\d+", r"\g<1>1", text)
         if re.match(r"sm120kit launch (?!.*--(?:render|print-config))", text):
-            text = text.replace("sm120kit launch", f"sm120kit launch {shlex.join(self._small(text))}", 1)
+            words = [*self._on_free_ports(text), *(() if in_full else self._small(text))]
+            text = text.replace("sm120kit launch", f"sm120kit launch {shlex.join(words)}", 1)
         text = text.replace("sm120kit verify", "sm120kit verify --level quick")
         for number, address in enumerate(("http://10.0.0.5:30000", "http://10.0.0.6:30000")):
             text = text.replace(address, f"http://127.0.0.1:{self._base_port + number}")
         return text
 
     def as_printed(self, text: str) -> str:
-        """What a command printed, with the paths that the pages have, and without the option that is added here."""
+        """What a command printed, with the paths and ports of the pages, and without the option that is added here."""
         for name, path in self.printed.items():
             text = text.replace(str(path), name)
+        text = re.sub(r"(?<![\d.])\d{5}(?![\d.])", lambda found: str(self._ports.get(int(found[0]), found[0])), text)
         return text.replace(_PYTHON, "python3.12").replace(" --no-system-toolkits", "")
 
-    def run(self, text: str, *, until_interrupted: bool) -> Ended:
-        """Run it in a shell; where it goes on until Ctrl-C, press that once it has said something."""
+    def run(self, text: str, *, until_interrupted: bool, in_full: bool = False, both_streams: bool = False) -> Ended:
+        """Run it in a shell; where it goes on until Ctrl-C, press that once it has said something.
+
+        ``both_streams``: what goes to standard error is in ``out`` with the rest, in its order.
+        """
         with (self.base / "out").open("w+b") as out, (self.base / "err").open("w+b") as err:
             process = subprocess.Popen(
-                ["bash", "--noprofile", "--norc", "-o", "pipefail", "-c", self.prepared(text)],
-                cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                ["bash", "--noprofile", "--norc", "-o", "pipefail", "-c", self.prepared(text, in_full=in_full)],
+                cwd=self.work, env=self.environment, stdin=subprocess.DEVNULL, stdout=out,
+                stderr=out if both_streams else err,
                 start_new_session=True,
             )  # fmt: skip
             try:
@@ -140,16 +153,20 @@ class World:
         if "launch ..." not in text:
             return text
         options, _, arguments = self._first_launch.partition(" --name qwen --detach ")
-        return f"{text.replace('sm120kit launch ...', options)} --name drill {arguments}"
+        return f"{text.replace('sm120kit launch ...', options)} {arguments}"
 
-    def _small(self, text: str) -> Iterator[str]:
-        base, nccl = free_ports(2)
+    def _on_free_ports(self, text: str) -> tuple[str, ...]:
+        nccl, base = free_ports(_MOST_SERVERS)
         if "--name qwen" in text:
             self._base_port = base
+        for number in range(_MOST_SERVERS):
+            self._ports |= {base + number: _SHOWN_PORT + number, nccl + number: _SHOWN_NCCL_PORT + number}
+        return "--base-port", str(base), "--base-nccl-port", str(nccl)
+
+    def _small(self, text: str) -> Iterator[str]:
         if "--rehearse" not in text:
             yield "--rehearse"
         yield from ("--gpu", "rtx-pro-6000x2", "--load-s", "0.1", "--level", "quick", "--restart-delay", "0.1")
-        yield from ("--base-port", str(base), "--base-nccl-port", str(nccl))
 
     def _wait_for_words(self, process: subprocess.Popen[bytes], out: int, err: int) -> None:
         limit = time.monotonic() + LIMIT_S
