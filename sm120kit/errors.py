@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 GOOD: Final = 0
@@ -13,13 +14,15 @@ INTERRUPTED: Final = 130
 
 
 class Sm120kitError(Exception):
-    """Something a person can act on: what was found and where, and in ``hint`` what to do.
+    """Something a person can act on: what was found and where, and in ``hint`` what to do. ``listed`` are the names
+    that the hint ends with, where these are many.
 
     ``exit_code`` is one of the codes above; the command line prints message and hint, never a traceback.
     """
 
-    def __init__(self, message: str, *, hint: str = "", exit_code: int = USAGE) -> None:
+    def __init__(self, message: str, *, hint: str = "", listed: Sequence[str] = (), exit_code: int = USAGE) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.listed = tuple(listed)
         self.exit_code = exit_code

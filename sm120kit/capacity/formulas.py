@@ -68,7 +68,7 @@ def choose_formula(version: str, *, assume: bool = False) -> Chosen:
     """The formulas of ``version``; with ``assume`` those of the newest known version before it.
 
     Raises:
-        Sm120kitError: the version is not known (the message lists those that are), is older than all of them, or is
+        Sm120kitError: the version is not known (the error lists those that are), is older than all of them, or is
             no version.
     """
     row = next((row for row in formulas() if version in (row.version, *row.identical)), None)
@@ -76,17 +76,19 @@ def choose_formula(version: str, *, assume: bool = False) -> Chosen:
         return Chosen(row, "")
     wanted = version_key(version)
     if wanted is None:
-        raise Sm120kitError(f"{version!r} is no version of SGLang", hint=f"Known are {', '.join(known_versions())}")
+        raise Sm120kitError(f"{version!r} is no version of SGLang", hint="Give one of these", listed=known_versions())
     if not assume:
         raise Sm120kitError(
-            f"how SGLang {version} shares out memory is not known here; known are {', '.join(known_versions())}",
-            hint="Plan for one of them with --sglang, or take the newest known one before it with --assume-version",
+            f"how SGLang {version} shares out memory is not known here",
+            hint="Take the newest known one before it with --assume-version, or plan with --sglang for one of these",
+            listed=known_versions(),
         )
     before = [each for each in formulas() if (version_key(each.version) or wanted) <= wanted]
     if not before:
         raise Sm120kitError(
-            f"SGLang {version} is older than every version known here: {', '.join(known_versions())}",
-            hint="Plan for one of them with --sglang",
+            f"SGLang {version} is older than every version known here",
+            hint="Plan with --sglang for one of these",
+            listed=known_versions(),
         )
     row = before[-1]
     return Chosen(row, f"SGLang {version} shares out memory as {row.version} does; its own source was not read")

@@ -13,6 +13,7 @@ from sm120kit.cli.judging import judged, with_capacity
 from sm120kit.cli.launch_options import launch_options, with_launch
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
+from sm120kit.cli.saying import say
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.case import Case
@@ -160,7 +161,4 @@ def report_crashes(results: Sequence[CheckResult]) -> None:
 
     path = write_check_crashes(sys.argv[1:], crashed)
     names = ", ".join(result.check for result in crashed)
-    click.echo(
-        f"sm120kit: checks stopped by a fault in their code: {names}. What is needed to find it stands in {path}",
-        err=True,
-    )
+    say(f"checks stopped by a fault in their code: {names}", f"What is needed to find it stands in {path}")

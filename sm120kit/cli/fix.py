@@ -16,6 +16,7 @@ from sm120kit.cli.check_options import complete_check
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.saved_target import asked_for, naming, typed_for
+from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.cli.text_option import filled, text_option
@@ -107,7 +108,7 @@ def command(
     with locked(bench.data_dir):
         recovered = tuple(recover(bench.data_dir))
         for sentence in recovered:
-            click.echo(f"sm120kit: {sentence}", err=True)
+            say(sentence)
         if recovered or bench.is_outdated():
             bench = open_workbench(target, data_dir)
         if kept:

@@ -13,7 +13,6 @@ import click
 
 from sm120kit.cli.options import Command, ending_flag
 from sm120kit.errors import GOOD, INTERRUPTED, OWN_FAULT, USAGE, Sm120kitError
-from sm120kit.text import visible
 from sm120kit.version import __version__
 
 PROGRAM = "sm120kit"
@@ -150,7 +149,7 @@ def main(arguments: Sequence[str]) -> int:
             commands.main(list(arguments), prog_name=PROGRAM, complete_var=COMPLETION_VARIABLE)
         return _invoke(arguments)
     except Sm120kitError as error:
-        _say(error.message, error.hint)
+        _say(error.message, error.hint, error.listed)
         return error.exit_code
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -197,12 +196,10 @@ def _was_printing(error: OSError) -> bool:
     return trace is not None
 
 
-def _say(message: str, hint: str = "") -> None:
-    """A message for people. Its text may hold names of files, and those may hold anything."""
-    with suppress(OSError):  # the exit code tells it too, where nothing can be said
-        click.echo(f"{PROGRAM}: {visible(message)}", err=True)
-        if hint:
-            click.echo(f"  {visible(hint)}", err=True)
+def _say(message: str, hint: str = "", listed: Sequence[str] = ()) -> None:
+    from sm120kit.cli.saying import say
+
+    say(message, hint, listed)
 
 
 def _sentence(error: click.UsageError) -> str:

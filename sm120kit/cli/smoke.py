@@ -17,6 +17,7 @@ from sm120kit.cli.judging import judged, with_capacity
 from sm120kit.cli.launch_options import launch_options, with_launch
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
+from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.cli.text_option import text_option
@@ -220,4 +221,4 @@ def _append_summary(smoke: SmokeReport) -> None:
         with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123
             file.write(render_smoke_markdown(smoke))
     except OSError as error:
-        click.echo(f"sm120kit: the summary was not written to {path}: {error.strerror}", err=True)
+        say(f"the summary was not written to {path}: {error.strerror}")

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from sm120kit.cli.target_options import Asked
 from sm120kit.cli.text_option import text_option
-from sm120kit.environment import Environment
-from sm120kit.environment.reading import read_healthy
+from sm120kit.environment.reading import Healthy, read_healthy
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -22,13 +21,12 @@ def data_dir_option(function: Function) -> Function:
     )
 
 
-def environment_of(target: Asked, data_dir: str) -> Environment:
-    """What a healthy run of the target needs (:func:`read_healthy`).
+def healthy_target(target: Asked, data_dir: str) -> Healthy:
+    """The target, and what a healthy run of it needs (:func:`read_healthy`).
 
     Raises:
         Sm120kitError: the target cannot be examined, or the options make no sense.
     """
-    healthy = read_healthy(
+    return read_healthy(
         target.options, target.request(), data_dir, lambda options: replace(target, options=options).read()
     )
-    return healthy.environment

@@ -11,12 +11,12 @@ import click
 import msgspec
 
 from sm120kit.cli.options import option
+from sm120kit.cli.saying import say
 from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.case import Request
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.target import TargetOptions
 from sm120kit.snapshot.types import Snapshot
-from sm120kit.text import visible
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -129,8 +129,7 @@ def _say_what_was_left_out(env_file: str) -> None:
 
     if env_file and (number := lines_left_out(env_file)):
         lines, hold, were = ("line", "holds", "was") if number == 1 else ("lines", "hold", "were")
-        said = f"{number} {lines} of {visible(env_file)} {hold} no variable and {were} left out"
-        click.echo(f"sm120kit: {said}", err=True)
+        say(f"{number} {lines} of {env_file} {hold} no variable and {were} left out")
 
 
 def _asked(parameters: dict[str, Any], *, takes_snapshot: bool) -> Asked:

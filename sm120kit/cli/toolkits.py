@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import click
-
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.data_dir import open_data_dir
 from sm120kit.errors import GOOD, Sm120kitError
@@ -32,7 +31,7 @@ def command(*, pruning: bool, apply: bool, as_json: bool, data_dir: str) -> int:
     if apply:
         with locked(folder):
             for sentence in recover(folder):
-                click.echo(f"sm120kit: {sentence}", err=True)
+                say(sentence)
             lines = prune(folder)
     else:
         lines = list_views(folder)

@@ -8,6 +8,7 @@ import click
 
 from sm120kit.cli.options import subcommand
 from sm120kit.cli.output import write_result
+from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.data_dir import open_data_dir
 from sm120kit.errors import GOOD, Sm120kitError
@@ -39,7 +40,7 @@ def command(*, number: int | None, data_dir: str) -> int:
     with locked(folder):
         recovered = recover(folder)
         for sentence in recovered:
-            click.echo(f"sm120kit: {sentence}", err=True)
+            say(sentence)
         if recovered and number is None:
             return GOOD
         applied = [entry for entry in entries(folder) if entry.status == "applied"]

@@ -42,8 +42,7 @@ def _parse_item(item: str) -> NamedGpu:
         model, capability = _model(counted["name"]), _capability(counted["name"])
         count = int(counted["count"][:9])
     if not model and not capability:
-        name, hint = _unknown(item, counted["name"] if counted else "")
-        raise Sm120kitError(f"--gpu {item!r}: no GPU called {name!r} is known", hint=hint)
+        raise _unknown(item, counted["name"] if counted else "")
     if not 1 <= count <= MOST_GPUS:
         raise Sm120kitError(f"--gpu {item!r}: {count} is no count of GPUs", hint=f"Give 1 to {MOST_GPUS}")
     if model:
@@ -74,7 +73,7 @@ def _capability(name: str) -> str:
     return f"{int(written['major'])}.{written['minor']}" if 5 <= int(written["major"]) <= 20 else ""
 
 
-def _unknown(item: str, counted: str) -> tuple[str, str]:
+def _unknown(item: str, counted: str) -> Sm120kitError:
     """Which part of ``item`` is not the name of a GPU, and what was probably meant.
 
     Digits at the end may be a count (``rtx-5091x2``) or belong to the name (``rtx6000``).
@@ -83,7 +82,8 @@ def _unknown(item: str, counted: str) -> tuple[str, str]:
     readings = [each for each in (counted, item) if each]
     name = max(readings, key=lambda each: likeness(_normal(each), known))
     near = nearest(_normal(name), known, most=5, within=0.3)
+    message = f"--gpu {item!r}: no GPU called {name!r} is known"
     if near:
-        return name, f"Did you mean {' or '.join(dict.fromkeys(known[each] for each in near))}?"
-    listed = ", ".join(row.name for row in gpu_models())
-    return name, f"Known are {listed}, or a compute capability such as 12.0"
+        return Sm120kitError(message, hint=f"Did you mean {' or '.join(dict.fromkeys(known[each] for each in near))}?")
+    hint = "Give a compute capability such as 12.0, or one of these"
+    return Sm120kitError(message, hint=hint, listed=[row.name for row in gpu_models()])

@@ -78,6 +78,15 @@ def quote_docker(name: str, value: str) -> str:
     return '"' + re.sub(r'(["\\$])', r"\\\1", value) + '"'
 
 
+def quote_inside_docker(name: str, value: str) -> str:
+    """``value`` without quotes, as a part of a value in double quotes and of the word in ``${NAME:-word}``.
+
+    Raises:
+        Sm120kitError: as :func:`quote_docker`.
+    """
+    return re.sub("(['}])", r"\\\1", quote_docker(name, value)[1:-1])
+
+
 def check_json(name: str, value: str) -> str:
     """``value``, if JSON can carry it.
 

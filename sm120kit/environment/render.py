@@ -20,6 +20,7 @@ from sm120kit.environment.dialects import (
     quote_sh,
     quote_systemd,
 )
+from sm120kit.environment.dockerfile import docker_values
 from sm120kit.environment.types import SCHEMA, Environment, How, Struct, Variable
 from sm120kit.text import visible
 from sm120kit.version import __version__
@@ -61,8 +62,9 @@ class _Document(Struct, frozen=True):
 def render(environment: Environment, shell: Shell) -> str:
     """The environment as a script, an EnvironmentFile, ENV lines or JSON; it ends with a line break.
 
-    sh and fish look at the shell's own values when they are sourced; the others get values computed from the
-    target's environment. Bytes that are not UTF-8 are surrogate escapes: write it with ``os.fsencode``.
+    sh and fish look at the shell's own values when they are sourced, and docker at the image's; the others get values
+    computed from the target's environment. Bytes that are not UTF-8 are surrogate escapes: write it with
+    ``os.fsencode``.
 
     Raises:
         Sm120kitError: this dialect cannot carry one of the values.
@@ -75,13 +77,18 @@ def render(environment: Environment, shell: Shell) -> str:
     if shell == "json":
         return _json(environment, after)
     quote = _QUOTES[shell]
+    values: dict[str, str] = {}
+    if shell == "docker":
+        values = docker_values(environment, after)
+    elif shell == "systemd":
+        values = {name: quote(name, value) for name, value in after.items()}
     return _template(shell).render(
         comment=_comment,
         quote=quote,
         target=environment.target,
         variables=environment.variables,
         names=list(dict.fromkeys(each.name for each in environment.variables)),
-        values={name: quote(name, value) for name, value in after.items()} if shell in ("systemd", "docker") else {},
+        values=values,
         reasons=_reasons(environment.variables),
         version=__version__,
     )

@@ -47,5 +47,5 @@ class Environment(Struct, frozen=True):
     """Empty where no toolkit with a compiler serves this target."""
     variables: tuple[Variable, ...]
     before: dict[str, str]
-    """Of these variables, those that the target's own environment holds: systemd and docker cannot look there at run
-    time, so what they get is computed from it."""
+    """Of these variables, those that the target's own environment holds: systemd cannot look there at run time, so what
+    it gets is computed from it."""

@@ -201,11 +201,12 @@ def test_a_card_that_tells_no_memory() -> None:
 def test_known_versions_and_their_neighbours() -> None:
     assert known_versions() == ("0.5.11", "0.5.12", "0.5.12.post1", "0.5.13", "0.5.13.post1", "0.5.23")
     assert choose_formula("0.5.12.post1").formula.version == "0.5.12"
-    with pytest.raises(Sm120kitError, match=r"known are 0\.5\.11, 0\.5\.12, "):
+    with pytest.raises(Sm120kitError, match="is not known here") as refused:
         choose_formula("0.5.17")
+    assert refused.value.listed == known_versions()
     assumed = choose_formula("0.5.17", assume=True)
     assert (assumed.formula.version, "its own source was not read" in assumed.assumption) == ("0.5.13.post1", True)
-    with pytest.raises(Sm120kitError, match=r"0\.5\.1 is older than every version known here: 0\.5\.11, 0\.5\.12, "):
+    with pytest.raises(Sm120kitError, match=r"0\.5\.1 is older than every version known here$"):
         choose_formula("0.5.1", assume=True)
     with pytest.raises(Sm120kitError, match="is no version of SGLang"):
         choose_formula("newest")

@@ -139,7 +139,7 @@ def test_an_unknown_version_is_refused_and_can_be_assumed(sm120kit: Command, qwe
     arguments = ("plan", qwen, "--gpu", "b200", "--weights-gib", "51", "--sglang", "0.5.15")
     answer = sm120kit(*arguments)
     assert answer.code == 2
-    assert "known are 0.5.11, 0.5.12, 0.5.12.post1, 0.5.13, 0.5.13.post1, 0.5.23" in answer.err
+    assert "\n    0.5.11, 0.5.12, 0.5.12.post1, 0.5.13, 0.5.13.post1, 0.5.23\n" in answer.err
     plan = json.loads(sm120kit(*arguments, "--assume-version", "--json").out)
     assert (plan["sglang"], plan["formulas"]) == ("0.5.15", "0.5.13.post1")
     assert "its own source was not read" in plan["assumptions"][0]

@@ -91,13 +91,23 @@ def test_the_live_view_becomes_cuda_home(site: Path, toolkit: Path, tmp_path: Pa
     current.parent.mkdir(parents=True)
     current.symlink_to(view)
     options = ("--shell", "json", "--data-dir", data.path)
-    live = json.loads(sm120kit("env", *targeted(site), *options, CUDA_HOME=str(toolkit)).stdout)
+    through_view = sm120kit("env", *targeted(site), *options, CUDA_HOME=str(toolkit))
+    assert through_view.stderr == ""
+    live = json.loads(through_view.stdout)
     assert live["cuda_home"] == str(current)
     assert any(each["name"] == "FLASHINFER_CUDA_ARCH_LIST" for each in live["variables"])
-    named = json.loads(sm120kit("env", *targeted(site, "--cuda-home", str(toolkit)), *options).stdout)
-    assert named["cuda_home"] == str(toolkit)
-    without = json.loads(sm120kit("env", *targeted(site), "--shell", "json", CUDA_HOME=str(toolkit)).stdout)
-    assert without["cuda_home"] == str(toolkit)
+    named = sm120kit("env", *targeted(site, "--cuda-home", str(toolkit)), *options)
+    assert json.loads(named.stdout)["cuda_home"] == str(toolkit)
+    assert f"is not used, since it was not made from {toolkit}: these variables lead to {toolkit}" in named.stderr
+    without = sm120kit("env", *targeted(site), "--shell", "json", CUDA_HOME=str(toolkit))
+    assert json.loads(without.stdout)["cuda_home"] == str(toolkit)
+    assert without.stderr.splitlines() == [
+        f"sm120kit: no repair is in place for {site}: these variables lead to {toolkit}, as it is",
+        f"  What a repair would do: sm120kit fix --site-packages {site} --no-system-toolkits --gpu 12.0",
+    ]
+    nothing = sm120kit("env", *targeted(site), CUDA_HOME="", CUDA_PATH="", PATH="/nowhere")
+    assert "no repair is in place" in nothing.stderr
+    assert "these variables name no CUDA toolkit" in nothing.stderr
 
 
 def test_run_gives_the_command_its_environment_and_its_exit_code(site: Path, toolkit: Path) -> None:

@@ -142,7 +142,7 @@ def test_a_reason_stays_a_comment(shell: Shell) -> None:
         assert not any(line.startswith("#") and line.endswith("\\") for line in text.splitlines())
 
 
-@pytest.mark.parametrize("shell", ["systemd", "docker", "json"])
+@pytest.mark.parametrize("shell", ["systemd", "json"])
 def test_those_who_cannot_look_get_whole_lists(shell: Shell) -> None:
     variables = (
         Variable("PATH", "prepend", "First.", parts=("/venv/bin", "/opt/bin"), otherwise="/usr/bin:/bin"),
@@ -159,6 +159,27 @@ def test_those_who_cannot_look_get_whole_lists(shell: Shell) -> None:
         assert text.count("LD_LIBRARY_PATH=") == 1
     without = render(Environment("/venv/bin/python", "/opt", variables, {}), shell)
     assert "/venv/bin:/opt/bin:/usr/bin:/bin" in without
+
+
+def test_an_image_keeps_what_it_sets_itself() -> None:
+    variables = (
+        Variable("PATH", "prepend", "First.", parts=("/venv/bin", "/opt/$x"), otherwise="/usr/bin:/bin"),
+        Variable("LIBRARY_PATH", "prepend", "Links.", parts=("/lib64",)),
+        Variable("LIBRARY_PATH", "prepend", "Before these.", parts=("/mine", "/lib64")),
+        Variable("LD_LIBRARY_PATH", "prepend", "WSL.", parts=("/usr/lib/wsl/lib",)),
+        Variable("LD_LIBRARY_PATH", "remove", "Old.", parts=("/old",)),
+        Variable("MAX_JOBS", "set-if-unset", "Memory.", "4"),
+        Variable("CC", "set-if-unset", "Fits.", "/o'd}d/$gcc"),
+    )
+    before = {"PATH": "/home/me/bin:/usr/bin", "LD_LIBRARY_PATH": "/old:/mine", "MAX_JOBS": "2"}
+    text = render(Environment("/venv/bin/python", "/opt", variables, before), "docker")
+    assert [line for line in text.splitlines() if line and not line.startswith("#")] == [
+        r'ENV PATH="/venv/bin:/opt/\$x:${PATH:-/usr/bin:/bin}"',
+        r'ENV LIBRARY_PATH="/mine:/lib64${LIBRARY_PATH:+:$LIBRARY_PATH}"',
+        r'ENV LD_LIBRARY_PATH="/usr/lib/wsl/lib:/mine"',
+        r'ENV MAX_JOBS="${MAX_JOBS:-4}"',
+        r'ENV CC="${CC:-/o\'d\}d/\$gcc}"',
+    ]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

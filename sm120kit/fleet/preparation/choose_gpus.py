@@ -48,14 +48,16 @@ def _one(name: str, found: Sequence[Gpu]) -> Gpu:
         fitting = [gpu for gpu in found if full.startswith("gpu-") and gpu.uuid.lower().startswith(full) and full[4:]]
     if len(fitting) == 1:
         return fitting[0]
-    here = ", ".join(f"{gpu.index} ({gpu.uuid})" for gpu in found)
+    here = [f"{gpu.index} ({gpu.uuid})" for gpu in found]
     if fitting:
-        raise Sm120kitError(f"--gpus: {visible(name)} fits several GPUs", hint=f"Here are {here}")
+        raise Sm120kitError(f"--gpus: {visible(name)} fits several GPUs", hint="Name one of these", listed=here)
     if name.upper().startswith("MIG-"):
         raise Sm120kitError(
-            f"--gpus: {visible(name)} is a MIG instance, and servers are started on whole GPUs", hint=f"Here are {here}"
+            f"--gpus: {visible(name)} is a MIG instance, and servers are started on whole GPUs",
+            hint="Name one of these",
+            listed=here,
         )
-    raise Sm120kitError(f"--gpus: there is no GPU {visible(name)}", hint=f"Here are {here}")
+    raise Sm120kitError(f"--gpus: there is no GPU {visible(name)}", hint="Name one of these", listed=here)
 
 
 def share_out(gpus: Sequence[Gpu], each: int) -> tuple[tuple[Gpu, ...], ...]:

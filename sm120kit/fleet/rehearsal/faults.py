@@ -43,7 +43,9 @@ def parse_fault(text: str) -> Fault:
     kind, *rest = text.strip().split(":")
     if kind not in KINDS:
         raise Sm120kitError(
-            f"--fault {text!r}: {kind!r} is no fault that can be rehearsed", hint=f"Known are {', '.join(KINDS)}"
+            f"--fault {text!r}: {kind!r} is no fault that can be rehearsed",
+            hint="Give one of these",
+            listed=list(KINDS),
         )
     replica, once = (*rest, "", "")[:2]
     if len(rest) > 2 or (rest and not replica.isascii()) or (rest and not replica.isdigit()):
