@@ -7,10 +7,16 @@ from collections.abc import Iterable
 ALIKE = 0.6
 """Below this ratio of shared letters two words have nothing to do with each other."""
 
+_SHORTEST_PART = 4
+_PART_OF_IT = 0.8
+
 
 def nearest(word: str, known: Iterable[str], *, most: int = 2, within: float = 0.1) -> list[str]:
     """At most ``most`` of the ``known`` words, the likeliest first, none of which is less alike than the first one by
-    more than ``within``; the dashes that options begin with do not count."""
+    more than ``within``; the dashes that options begin with do not count.
+
+    A word that stands whole in a known one, as ``nv-target`` in ``toolkit.nv-target-missing``, is near to it.
+    """
     ratios = _ratios(word, known)
     near = sorted(ratios, key=ratios.__getitem__, reverse=True)[:most]
     return [each for each in near if ratios[each] >= max(ALIKE, ratios[near[0]] - within)]
@@ -30,10 +36,13 @@ def did_you_mean(word: str, known: Iterable[str], *, otherwise: str = "", most: 
 def _ratios(word: str, known: Iterable[str]) -> dict[str, float]:
     from difflib import SequenceMatcher
 
-    matcher = SequenceMatcher(None, "", word.lstrip("-"))
+    bare = word.lstrip("-")
+    matcher = SequenceMatcher(None, "", bare)
     ratios: dict[str, float] = {}
     for each in known:
+        if len(bare) >= _SHORTEST_PART and bare in each:
+            ratios[each] = _PART_OF_IT
         matcher.set_seq1(each.lstrip("-"))
         if matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE:
-            ratios[each] = matcher.ratio()
+            ratios[each] = max(matcher.ratio(), ratios.get(each, 0.0))
     return ratios

@@ -29,6 +29,13 @@ def test_what_is_far_less_alike_than_the_best_was_not_meant() -> None:
     assert nearest("release-missmatch", known, most=3, within=0.5) == list(known)
 
 
+def test_a_word_that_stands_whole_in_another_is_near_to_it() -> None:
+    known = ("toolkit.nv-target-missing", "toolkit.cccl-mixed", "gpu.xid", "wheels.known-bad")
+    assert nearest("nv-target", known) == ["toolkit.nv-target-missing"]
+    assert nearest("cccl", known) == ["toolkit.cccl-mixed"]
+    assert nearest("it.", known) == []
+
+
 def test_a_question_or_another_sentence() -> None:
     assert did_you_mean("docter", ("doctor", "diff")) == "Did you mean doctor?"
     assert did_you_mean("zzz", ("doctor", "diff"), otherwise="See the list") == "See the list"

@@ -70,6 +70,7 @@ Begin with:
 Each command says more: sm120kit doctor --help. What a finding means, its id tells:
   sm120kit explain toolkit.nv-target-missing
 
+\b
 Exit codes:
   0  good                          3  a fault of sm120kit itself
   1  findings, or not verified     4  the target cannot be examined

@@ -13,13 +13,15 @@ from sm120kit.patterns import pattern
 MOST_GPUS = 128
 """Most GPUs that one ``--gpu`` may name: more than any one machine holds (an NVL72 rack has 72)."""
 
+_MOST_MEANT = 3
 _MIB = 1 << 20
-_COUNT = pattern(r"(?P<name>.+?)\s*[x*](?P<count>\d+)")
+_COUNT_BEHIND = pattern(r"(?P<name>.+?)\s*[x*]\s*(?P<count>\d+)")
+_COUNT_BEFORE = pattern(r"(?P<count>\d+)\s*[x*]\s*(?P<name>.+)")
 _CAPABILITY = pattern(r"(?:sm_?|compute_?)?(?P<major>\d{1,2})\.?(?P<minor>\d)[af]?")
 
 
 def parse_gpus(spec: str) -> tuple[NamedGpu, ...]:
-    """Read ``rtx-pro-6000x4,b200x2``, ``rtx-5090``, ``12.0`` or ``sm_121``, in the order given.
+    """Read ``rtx-pro-6000x4,b200x2``, ``8x b200``, ``RTX 5090``, ``12.0`` or ``sm_121``, in the order given.
 
     Raises:
         Sm120kitError: an unknown name (the hint has the nearest ones), or a count below 1 or above MOST_GPUS.
@@ -37,7 +39,7 @@ def parse_gpus(spec: str) -> tuple[NamedGpu, ...]:
 def _parse_item(item: str) -> NamedGpu:
     model, capability = _model(item), _capability(item)
     count = 1
-    counted = _COUNT.fullmatch(item)
+    counted = _COUNT_BEHIND.fullmatch(item) or _COUNT_BEFORE.fullmatch(item)
     if not model and not capability and counted:
         model, capability = _model(counted["name"]), _capability(counted["name"])
         count = int(counted["count"][:9])
@@ -51,8 +53,8 @@ def _parse_item(item: str) -> NamedGpu:
 
 
 def _model(name: str) -> GpuModel | None:
-    wanted = _normal(name)
-    return next((row for row in gpu_models() if wanted in _names(row)), None)
+    wanted = _run_together(_normal(name))
+    return next((row for row in gpu_models() if wanted in map(_run_together, _names(row))), None)
 
 
 def _names(row: GpuModel) -> set[str]:
@@ -63,6 +65,11 @@ def _normal(name: str) -> str:
     """``NVIDIA GeForce RTX 5090`` and ``rtx_5090`` as the table writes them: ``rtx-5090``."""
     words = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
     return words.removeprefix("nvidia-").removeprefix("geforce-")
+
+
+def _run_together(name: str) -> str:
+    """``rtx5090`` for ``rtx-5090``: where the words of a name end is not asked of those who type it."""
+    return name.replace("-", "")
 
 
 def _capability(name: str) -> str:
@@ -78,12 +85,13 @@ def _unknown(item: str, counted: str) -> Sm120kitError:
 
     Digits at the end may be a count (``rtx-5091x2``) or belong to the name (``rtx6000``).
     """
-    known = {alias: row.name for row in gpu_models() for alias in _names(row)}
+    known = {_run_together(alias): row.name for row in gpu_models() for alias in _names(row)}
     readings = [each for each in (counted, item) if each]
-    name = max(readings, key=lambda each: likeness(_normal(each), known))
-    near = nearest(_normal(name), known, most=5, within=0.3)
+    name = max(readings, key=lambda each: likeness(_run_together(_normal(each)), known))
+    near = nearest(_run_together(_normal(name)), known, most=len(known), within=0.3)
     message = f"--gpu {item!r}: no GPU called {name!r} is known"
     if near:
-        return Sm120kitError(message, hint=f"Did you mean {' or '.join(dict.fromkeys(known[each] for each in near))}?")
+        meant = list(dict.fromkeys(known[each] for each in near))[:_MOST_MEANT]
+        return Sm120kitError(message, hint=f"Did you mean {' or '.join(meant)}?")
     hint = "Give a compute capability such as 12.0, or one of these"
     return Sm120kitError(message, hint=hint, listed=[row.name for row in gpu_models()])
