@@ -6,9 +6,8 @@ import msgspec
 from msgspec.structs import replace
 
 from sm120kit.capacity.best import Variant, alternatives, most_requests
-from sm120kit.capacity.defaults import STEPS_MIB, resolve_defaults
 from sm120kit.capacity.machine import Card, Machine, bandwidth_of
-from sm120kit.capacity.memory import GIB
+from sm120kit.capacity.notes import notes_of, run_together
 from sm120kit.capacity.predict import Prediction, Server, predict
 from sm120kit.capacity.roofline import decode_roofline
 from sm120kit.capacity.starting import missing_to_start, ways_to_start
@@ -62,13 +61,13 @@ def make_plan(order: Order, *, points: int = CURVE_POINTS) -> Plan:
         formulas=server.formula.version,
         hardware=_hardware(order.machine),
         requested=server.settings.given_requests,
-        predicted=_predicted(prediction),
+        predicted=_predicted(prediction, tokens_each),
         best=best,
         alternatives=tuple(_alternative(each) for each in ways)[:_MOST_ALTERNATIVES],
         budget=_budget(server, prediction),
         assumptions=assumptions,
         fleet=_fleet(order, tokens_each),
-        notes=_notes(order, prediction, best, tokens_each),
+        notes=notes_of(server, order.machine, prediction, best, tokens_each),
         unfit=unfit,
         roofline=None
         if unfit
@@ -113,7 +112,7 @@ def _unfit(order: Order, prediction: Prediction) -> str:
     return ""
 
 
-def _predicted(prediction: Prediction) -> Predicted:
+def _predicted(prediction: Prediction, tokens_each: int) -> Predicted:
     pools, defaults = prediction.pools, prediction.defaults
     return Predicted(
         granted=pools.granted,
@@ -125,6 +124,8 @@ def _predicted(prediction: Prediction) -> Predicted:
         mem_fraction_static=defaults.fraction,
         chunked_prefill_size=defaults.chunk,
         largest_decode_graph=defaults.decode_graph,
+        tokens_each=tokens_each,
+        together=run_together(prediction, tokens_each),
         failure=pools.failure,
     )
 
@@ -178,15 +179,18 @@ def _fleet(order: Order, tokens_each: int) -> Fleet:
     groups = [(card, card.number // tp) for card in cards]
     # A server that spans cards of two sizes gets no more than the smallest one gives.
     groups.append((cards[0], sum(card.number % tp for card in cards) // tp))
-    servers = granted = best = 0
+    servers = granted = best = together = 0
     for card, number in groups:
         if number:
             here = on_card(order.server, card)
             servers += number
-            granted += number * predict(here).pools.granted
+            prediction = predict(here)
+            granted += number * prediction.pools.granted
+            together += number * run_together(prediction, tokens_each)
             best += number * most_requests(here, tokens_each)[0]
     requested = order.server.settings.given_requests
-    return Fleet(order.machine.gpus, servers, requested * servers if requested is not None else None, granted, best)
+    asked = requested * servers if requested is not None else None
+    return Fleet(order.machine.gpus, servers, asked, granted, best, together)
 
 
 def _hardware(machine: Machine) -> str:
@@ -204,66 +208,3 @@ def _general(server: Server) -> tuple[str, ...]:
     if server.settings.page_size == 1:
         found.append("pages hold one token; a backend that pages costs less than one page of tokens")
     return tuple(found)
-
-
-def _notes(order: Order, prediction: Prediction, best: Best, tokens_each: int) -> tuple[str, ...]:
-    server, pools = order.server, prediction.pools
-    notes = []
-    requested = server.settings.requested
-    if requested is not None and not pools.failure and pools.granted < requested and best.max_running_requests:
-        notes.append(_shortfall(server, prediction, best))
-    needed = pools.granted * tokens_each
-    if not pools.failure and needed > pools.tokens:
-        notes.append(
-            f"{pools.granted} requests of {tokens_each:,} tokens need {needed:,}, and the pool holds {pools.tokens:,}: "
-            f"{pools.tokens // tokens_each} of that size run together, the others are taken back and wait"
-        )
-    if not pools.failure and prediction.left < 0:
-        notes.append(
-            f"graphs will not fit: {-prediction.left / GIB:.2f} GiB too much is taken; lower --mem-fraction-static"
-        )
-    notes += _step(order)
-    if order.machine.mixed and server.settings.fraction is None:
-        notes.append(
-            f"the smallest card ({order.machine.smallest_mib:,} MiB) sets chunk, graph sizes and fraction for all of "
-            "them: give --mem-fraction-static, --chunked-prefill-size and the largest graph for each server"
-        )
-    return tuple(notes)
-
-
-def _shortfall(server: Server, prediction: Prediction, best: Best) -> str:
-    pools, requested = prediction.pools, server.settings.requested
-    if not prediction.bytes_per_state:
-        return f"{requested} requests are cut to {pools.granted} by the size of the pool"
-    text = (
-        f"{pools.slots} states serve {pools.granted} requests, each counted {prediction.slots_per_request}; "
-        f"{requested} were asked for"
-    )
-    if pools.speculative_reserve and server.formula.speculative_reserve == "requested":
-        unused = pools.speculative_reserve - prediction.speculative_states
-        text += (
-            f". Asking for {requested} sets {pools.speculative_reserve / GIB:.1f} GiB aside for draft tokens, of which "
-            f"{max(unused, 0) / GIB:.1f} GiB are never used: asking for {best.max_running_requests} grants "
-            f"{best.max_running_requests}"
-        )
-    return text
-
-
-def _step(order: Order) -> list[str]:
-    """A default fraction falls where cards grow past 35, 60 and 160 GiB: larger chunks and graphs are taken then."""
-    server, size = order.server, order.machine.smallest_mib
-    if server.settings.fraction is not None or not size:
-        return []
-    step = max((each for each in STEPS_MIB if each <= size), default=0)
-    if not step:
-        return []
-    below, above = (
-        resolve_defaults(server.formula, server.settings, server.geometry, each) for each in (step - 1, step)
-    )
-    if below.fraction - above.fraction < 0.01:
-        return []
-    return [
-        f"the default static fraction falls from {below.fraction:.3f} to {above.fraction:.3f} where cards reach "
-        f"{step // 1024} GiB, since chunks of {above.chunk} and graphs up to {above.decode_graph} are taken from there "
-        f"on; give --chunked-prefill-size {below.chunk} or --mem-fraction-static to keep more for requests"
-    ]

@@ -26,6 +26,10 @@ class Predicted(Struct, frozen=True):
     mem_fraction_static: float
     chunked_prefill_size: int
     largest_decode_graph: int
+    tokens_each: int = 0
+    """Tokens that every request is taken to hold."""
+    together: int = 0
+    """Granted requests of that size for which the pool has room; the others are taken back and wait."""
     failure: str = ""
     """Why it would not start; empty = it will."""
 
@@ -82,6 +86,8 @@ class Fleet(Struct, frozen=True):
     requested: int | None
     granted: int
     best: int
+    together: int = 0
+    """Granted requests of the size taken for granted that have room in the pools."""
 
 
 class Roofline(Struct, frozen=True):

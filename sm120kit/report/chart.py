@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 HEIGHT = 12
-_FULL, _MARK, _EMPTY = "#", "@", " "
+MARK = "@"
+"""Stands where the others have ``#``, in columns that are marked."""
+
+_FULL, _EMPTY = "#", " "
 
 
 def chart(
@@ -28,7 +31,7 @@ def chart(
     rows = []
     for level in range(height, 0, -1):
         cells = [
-            (_MARK if column in marked else _FULL) if value * height >= top * (level - 0.5) else _EMPTY
+            (MARK if column in marked else _FULL) if value * height >= top * (level - 0.5) else _EMPTY
             for column, value in enumerate(heights)
         ]
         axis = f"{top:,}" if level == height else "0" if level == 1 else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sm120kit.capacity.types import Budget, Check, Plan, Point
-from sm120kit.report.chart import chart
+from sm120kit.report.chart import MARK, chart
 from sm120kit.report.lines import Lines, Row
 
 _GIB = 1 << 30
@@ -82,10 +82,13 @@ def _write_verdict(lines: Lines, plan: Plan) -> None:
 
 
 def _at_best(plan: Plan) -> str:
-    best = plan.best
-    if plan.predicted.granted <= best.max_running_requests:
-        return f"{best.max_running_requests} at best"
-    return f"and room for {best.max_running_requests} of {best.tokens_per_request:,} tokens each"
+    if plan.predicted.granted <= plan.best.max_running_requests:
+        return f"{plan.best.max_running_requests} at best"
+    return f"and {_room(plan, plan.predicted.together)}"
+
+
+def _room(plan: Plan, requests: int) -> str:
+    return f"room for {requests} of {plan.predicted.tokens_each:,} tokens each"
 
 
 def _short_by(budget: Budget) -> str:
@@ -131,9 +134,11 @@ def _bar(parts: Sequence[tuple[str, int]], total: int, width: int) -> str:
 
 
 def _write_chart(lines: Lines, plan: Plan) -> None:
-    lines.prose("Granted (up) for each number requested (to the right):")
     marks = [plan.requested] if plan.requested is not None else []
-    for row in chart(_pairs(plan.curve), width=lines.width - _INDENT, marks=marks):
+    rows = chart(_pairs(plan.curve), width=lines.width - _INDENT, marks=marks)
+    legend = f"; {MARK} at {plan.requested}" if any(MARK in row for row in rows) else ""
+    lines.prose(f"Granted (up) for each number requested (to the right{legend}):")
+    for row in rows:
         lines.raw(row, _INDENT)
 
 
@@ -143,7 +148,10 @@ def _pairs(points: Sequence[Point]) -> list[tuple[int, int]]:
 
 def _write_alternatives(lines: Lines, plan: Plan) -> None:
     title = "It would start, and grant so many" if plan.predicted.failure else "More requests"
-    lines.prose(f"{title}, each way by itself (* may change what the model answers):")
+    legend = (
+        " (* may change what the model answers)" if any(each.quality_affecting for each in plan.alternatives) else ""
+    )
+    lines.prose(f"{title}, each way by itself{legend}:")
     for each in plan.alternatives:
         mark = "*" if each.quality_affecting else " "
         cost = f" ({each.cost})" if each.cost else ""
@@ -157,7 +165,8 @@ def _write_bounds(lines: Lines, plan: Plan) -> None:
     rows = []
     if fleet.servers > 1:
         asked = f" of {fleet.requested} requested" if fleet.requested is not None else ""
-        rows.append(Row("all servers", f"{fleet.servers} of them grant {fleet.granted}{asked}, {fleet.best} at best"))
+        best = f"{fleet.best} at best" if fleet.granted <= fleet.best else _room(plan, fleet.together)
+        rows.append(Row("all servers", f"{fleet.servers} of them grant {fleet.granted}{asked}, {best}"))
     if bound:
         reads = f"{bound.bytes_per_step / _GIB:.1f} GiB a step at {bound.bandwidth / 1e9:,.0f} GB/s"
         crowded = "" if bound.requests <= plan.best.max_running_requests else f" for {bound.requests} short requests"
