@@ -23,7 +23,7 @@ Examples:
       the environment the log comes from is examined too, and says which of several causes it is
 
 Exit codes: 0 nothing wrong in the log, 1 a cause is named, 2 wrong usage, 3 a fault of
-sm120kit itself, 4 something is wrong and not known, or the log cannot be read.
+sm120kit itself, 4 something is wrong and not known, or LOG cannot be read or is no log.
 """
 
 
@@ -50,7 +50,9 @@ def command(*, log: str, target: Asked, checks_dirs: Sequence[str], as_json: boo
         read = why(stream, "standard input" if log == "-" else log, catalogue)
     if read.unreadable:
         raise Sm120kitError(
-            f"{read.log}: {read.unreadable}", hint="Give the whole log, as it was written", exit_code=TARGET_UNREADABLE
+            f"{read.log}: {read.unreadable}",
+            hint="Give the whole log, as the server or the build wrote it",
+            exit_code=TARGET_UNREADABLE,
         )
     if target.given or target.snapshot or request.gpus or request.driver:
         read = _judged_together(read, target, catalogue)

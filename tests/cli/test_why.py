@@ -145,8 +145,13 @@ def test_a_signature_that_is_no_pattern_is_one_line(sm120kit: Command, tmp_path:
         (b"\x00" * 100, "holds no text"),
         (b"\n\n  \n--\n", "holds no text"),
         (b"\xff\xfa" * 50, "holds no text"),
+        (
+            b"root:x:0:0:root:/root:/bin/bash\nnvidia-persistenced:x:143:143:NVIDIA:/var/run:/sbin/nologin\n",
+            "does not look like a log",
+        ),
+        (Path(__file__).read_bytes()[:200], "does not look like a log"),
     ],
-    ids=["cut before a line", "cut", "nothing in it", "NULs", "no readable line", "no UTF-8"],
+    ids=["cut before a line", "cut", "nothing in it", "NULs", "no readable line", "no UTF-8", "users", "a program"],
 )
 def test_what_cannot_be_judged_is_not_called_good(sm120kit: Command, tmp_path: Path, log: bytes, said: str) -> None:
     path = tmp_path / "server.log"
@@ -174,7 +179,26 @@ def test_killed_alone_is_named_with_doubt(sm120kit: Command, tmp_path: Path, lin
     assert "WidgetError" in answer.out
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[2026-11-29 16:01:10 TP1] Load weight begin.",
+        "sglang-1  | Nov 30 05:00:00 box sglang[12]: The server is fired up and ready to roll!",
+        "INFO:     Started server process [4711]",
+        "[1/3] c++ -c a.cpp",
+        "kernel.cu(12): warning #177-D: variable was declared but never referenced",
+        "NVRM: loading NVIDIA UNIX Open Kernel Module",
+        "Loading safetensors checkpoint shards: 100% Completed | 4/4 [00:01<00:00,  2.81it/s]",
+    ],
+)
+def test_a_quiet_line_of_a_log_is_a_log(sm120kit: Command, tmp_path: Path, line: str) -> None:
+    path = tmp_path / "server.log"
+    path.write_text(f"a word before\n{line}\n")
+    answer = sm120kit("why", str(path))
+    assert (answer.code, answer.err) == (0, "")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-16", "utf-32"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_other_encodings_are_read_and_named(sm120kit: Command, tmp_path: Path, encoding: str, *, packed: bool) -> None:
     path = tmp_path / "server.log"

@@ -27,6 +27,16 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 
+_NUL_PLACES = {
+    "utf-16-le": (False, True, False, True),
+    "utf-16-be": (True, False, True, False),
+    "utf-32-le": (False, True, True, True),
+    "utf-32-be": (True, True, True, False),
+}
+"""Which of four bytes are NUL in a text of ASCII characters."""
+
+_MOST_ASCII = 0.7
+
 _MOST_CONTROL = 0.02
 _FEW_CONTROL = 20
 """Share and number of control characters in its beginning above which something is no text."""
@@ -35,7 +45,7 @@ _FEW_CONTROL = 20
 @contextmanager
 def open_log(path: str) -> Iterator[BinaryIO]:
     """Open a log for reading; ``-`` is standard input. What gzip compressed is read as it was, and what a
-    byte order mark says to be UTF-16 or UTF-32 as UTF-8.
+    byte order mark, or where its NULs stand, says to be UTF-16 or UTF-32 as UTF-8.
 
     Raises:
         Sm120kitError: it cannot be opened or read, is empty, is no text, or is compressed otherwise; exit code 4.
@@ -101,8 +111,19 @@ def _as_text(raw: io.BufferedReader[io.FileIO], name: str) -> BinaryIO:
 
 def _recoded(stream: BinaryIO, head: bytes) -> BinaryIO:
     """The stream as UTF-8, where its beginning says that it is written otherwise."""
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if head.startswith(mark)), "")
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if head.startswith(mark)), "") or _unmarked(head)
     return cast("BinaryIO", codecs.EncodedFile(stream, "utf-8", encoding, "replace")) if encoding else stream
+
+
+def _unmarked(head: bytes) -> str:
+    """The encoding of a text without a byte order mark, by where its NULs stand; empty where they do not tell.
+
+    Most of a log is ASCII, of which each character has its NULs at the same places.
+    """
+    whole = head[: len(head) // 4 * 4]
+    most = len(whole) // 4 * _MOST_ASCII
+    nul = tuple(whole[place::4].count(0) > most for place in range(4)) if most else ()
+    return next((name for name, places in _NUL_PLACES.items() if nul == places), "")
 
 
 def encoding_of(stream: BinaryIO) -> str:

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple
 
+from sm120kit.diagnosis.logs.belonging import looks_like_a_log
 from sm120kit.diagnosis.logs.cleaning import NUMBERS
 
 _BLOCK = 1 << 20
@@ -42,6 +43,8 @@ class Extent(NamedTuple):
     """Whether the rest of a compressed file could not be read."""
     text: bool = True
     """Whether it holds a letter or digit."""
+    log: bool = True
+    """Whether anything in it is of a form in which logs are written."""
 
 
 def read_lines(stream: BinaryIO | gzip.GzipFile, choose: Choose, sift: Sift, look: Look) -> Extent:
@@ -80,13 +83,14 @@ def read_lines(stream: BinaryIO | gzip.GzipFile, choose: Choose, sift: Sift, loo
     if rest:
         reader.lines_of(rest)
         incomplete = incomplete or "it ends in the middle of a line"
-    return Extent(reader.number, size, incomplete, broken, reader.text)
+    return Extent(reader.number, size, incomplete, broken, reader.text, reader.log)
 
 
 class _Reader:
     def __init__(self, choose: Choose, sift: Sift, look: Look) -> None:
         self.number = 0
         self.text = False
+        self.log = False
         self._choose = choose
         self._sift = sift
         self._look = look
@@ -126,6 +130,7 @@ class _Reader:
 
     def _see_text(self, data: bytes) -> None:
         self.text = self.text or any(letter.isalnum() for letter in data.decode("utf-8", "ignore"))
+        self.log = self.log or looks_like_a_log(data)
 
     def _remember(self, shapes: set[bytes]) -> None:
         if len(self._harmless) + len(shapes) > _MOST_SHAPES:

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from msgspec.structs import replace
 
 from sm120kit.diagnosis.catalogue import Catalogue
+from sm120kit.diagnosis.logs.belonging import NOT_A_LOG
 from sm120kit.diagnosis.logs.issue import issue_text
 from sm120kit.diagnosis.logs.known import known_lines
 from sm120kit.diagnosis.logs.opening import encoding_of
@@ -57,16 +58,18 @@ def why(stream: BinaryIO, name: str, catalogue: Catalogue) -> Why:
         bytes=extent.bytes,
         incomplete=extent.incomplete,
         encoding=encoding_of(stream),
-        unreadable=_unreadable(extent) if verdict == "nothing-wrong" else "",
+        unreadable=_unreadable(extent, scanned) if verdict == "nothing-wrong" else "",
     )
     return replace(read, issue=issue_text(read)) if verdict == "not-known" else read
 
 
-def _unreadable(extent: Extent) -> str:
+def _unreadable(extent: Extent, scanned: Scan) -> str:
     """Why a log without a fault must not be called a good one."""
     if extent.broken:
         return f"{extent.incomplete}, and what could be read of it shows no fault"
-    return "" if extent.text else "it holds no text"
+    if not extent.text:
+        return "it holds no text"
+    return "" if extent.log or scanned.hits or scanned.told.versions else NOT_A_LOG
 
 
 def _lone_wrappers(scanned: Scan) -> tuple[Cause, ...]:
