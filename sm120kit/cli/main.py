@@ -155,7 +155,10 @@ def main(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.UsageError as error:
-        _say(_sentence(error), _usage_hint(error, arguments))
+        from sm120kit.cli.usage import sentence, usage_hint
+
+        called = next(iter(arguments), "")
+        _say(sentence(error), usage_hint(error, arguments, f"{PROGRAM} {called}" if called in COMMANDS else PROGRAM))
         return USAGE
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted")
@@ -201,23 +204,3 @@ def _say(message: str, hint: str = "", listed: Sequence[str] = ()) -> None:
     from sm120kit.cli.saying import say
 
     say(message, hint, listed)
-
-
-def _sentence(error: click.UsageError) -> str:
-    # Newer releases of click append their own guess at what was meant.
-    text = error.message if isinstance(error, click.NoSuchOption) else error.format_message()
-    text = " ".join(text.split())  # a missing choice is listed with tabs and newlines
-    return text[:1].lower() + text[1:].rstrip(".")
-
-
-def _usage_hint(error: click.UsageError, arguments: Sequence[str]) -> str:
-    from sm120kit.cli.nearest import nearest_choice, nearest_option
-
-    called = next(iter(arguments), "")
-    path = f"{PROGRAM} {called}" if called in COMMANDS else PROGRAM
-    near = ""
-    if isinstance(error, click.NoSuchOption) and error.ctx:
-        near = nearest_option(error.option_name, error.ctx.command, error.ctx)
-    elif isinstance(error, click.BadParameter) and error.param and isinstance(error.param.type, click.Choice):
-        near = nearest_choice(error.message, arguments, list(map(str, error.param.type.choices)))
-    return f"{near} See: {path} --help".strip()

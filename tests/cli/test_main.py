@@ -71,6 +71,18 @@ def test_every_command_has_help(sm120kit: Command, name: str) -> None:
         (("schema", "fleat"), "'fleat' is not one of", "Did you mean fleet? See: sm120kit schema --help"),
         (("smoke", "--level", "proove"), "'proove' is not one of", "Did you mean prove? See: sm120kit smoke --help"),
         (("smoke", "--level=proove"), "'proove' is not one of", "Did you mean prove? See: sm120kit smoke --help"),
+        (
+            ("launch", "--replicas", "lots"),
+            "--replicas cannot be 'lots': it is a whole number",
+            "Servers to start; 0 =",
+        ),
+        (
+            ("launch", "--start-limit", "x"),
+            "--start-limit cannot be 'x': it is a number",
+            "From a server's start until",
+        ),
+        (("logs", "-n", "x"), "--lines cannot be 'x': it is a whole number", "How many of the last lines. See:"),
+        (("logs", "--start", "0"), "--start cannot be 0: it is 1 or more", "sm120kit logs --help"),
         (("--pyhton", "x"), "no such option '--pyhton'", "sm120kit --help"),
         (("doctor", "--fail-on", "x"), "'x' is not one of", "sm120kit doctor --help"),
         (("doctor", "--python"), "requires an argument", "sm120kit doctor --help"),
