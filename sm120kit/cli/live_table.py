@@ -1,4 +1,4 @@
-"""Shows a fleet while something is awaited: a table on a terminal, a line for each change elsewhere. Both on standard
+"""Shows a fleet while something is awaited: a table on a terminal, lines for what happened elsewhere. Both on standard
 error: standard output is for the result."""
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sm120kit.cli.output import PIPED_WIDTH, Terminal
 
 if TYPE_CHECKING:
     from sm120kit.fleet.types import Fleet
+    from sm120kit.report.fleet_events import Told
 
 _SOONEST_S, _LATEST_S = 0.2, 0.5
 """Between two drawings: where something changed, and where only the clock in the table went on."""
@@ -30,22 +31,24 @@ class Progress:
         """``seen``: what was shown of it before. ``table`` False: lines also on a terminal."""
         self._terminal = table and _is_terminal()
         self._seen = seen
+        self._told: Told | None = None
         self._drawn_at = -_LATEST_S
         self._height = 0
 
     def show(self, fleet: Fleet) -> None:
         """Show it, where it changed or the clock went on."""
-        changed = fleet != self._seen
         if self._terminal:
+            changed = fleet != self._seen
             if time.monotonic() - self._drawn_at >= (_SOONEST_S if changed else _LATEST_S):
                 self._draw(fleet)
                 self._seen = fleet
-        elif changed:
-            from sm120kit.report.fleet_events import changes
+            return
+        from sm120kit.report.fleet_events import Told
 
-            for line in changes(self._seen, fleet):
-                say(line)
-            self._seen = fleet
+        now = time.monotonic()
+        self._told = self._told or Told(now, self._seen)
+        for line in self._told.lines(fleet, now):
+            say(line)
 
     def clear(self) -> None:
         """Take the table away, for the result to stand in its place."""

@@ -39,11 +39,7 @@ def test_lines_where_no_terminal_is(capsys: pytest.CaptureFixture[str]) -> None:
     progress.clear()
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.splitlines() == [
-        "replica 0: started",
-        "replica 0: weights",
-        "replica 0: graphs",
-    ]
+    assert captured.err.splitlines() == ["replica 0: started"]
 
 
 def test_what_was_shown_before_is_not_told_again(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,7 @@ def _started(before: str, after: str) -> list[str]:
         "starting",
         "joining its ranks",
         f"loading weights, {before} GiB free",
-        "weights loaded, 0.00 GiB",
+        "weights loaded, they take 0.00 GiB",
         "allocating the KV cache, 8192 tokens",
         f"pools allocated, {after} GiB free",
         "loaded, 2048 requests and 8192 tokens granted",
@@ -78,7 +78,7 @@ def test_a_whole_start(log: str, expected: list[str]) -> None:
          "Multi-thread loading shards:  75% Completed | 3/4 [00:03<00:01,  1.0s/it]", "loading weights, 3 of 4 shards"),
         ("Loading pt checkpoint shards:   0% Completed | 0/2 [00:00<?, ?it/s]", "loading weights, 0 of 2 shards"),
         (f"{TIME}Load weight end. elapsed=31.20 s, type=Qwen3_5ForConditionalGeneration, quant=fp8, avail mem=43.21 GB"
-         ", mem usage=50.95 GB.", "weights loaded, 50.95 GiB"),
+         ", mem usage=50.95 GB.", "weights loaded, they take 50.95 GiB"),
         ("[2026-11-29 15:28:02 TP3] Mamba Cache is allocated. max_mamba_cache_size: 80, conv_state size: 0.22GB, "
          "ssm_state size: 11.39GB ", "allocating the state cache, 80 slots"),
         (f"{TIME}KV Cache is allocated. #tokens: 250771, KV size: 15.30 GB", "allocating the KV cache, 250771 tokens"),
@@ -100,9 +100,9 @@ def test_a_whole_start(log: str, expected: list[str]) -> None:
         ("Compiling num tokens (num_tokens=512):  10%|#         | 6/58 [00:01<00:10,  5.0it/s]",
          "compiling graphs, 6 of 58"),
         (f"{TIME}Capture cuda graph end. Time elapsed: 11.20 s. mem usage=0.69 GB. avail mem=13.43 GB.",
-         "graphs captured, 0.69 GiB"),
+         "graphs captured, they take 0.69 GiB"),
         (f"{TIME}Capture target decode CUDA graph end. bs=[1, 2, 4], elapsed=1.20 s, mem usage=0.69 GB, avail "
-         "mem=13.43 GB.", "graphs captured, 0.69 GiB"),
+         "mem=13.43 GB.", "graphs captured, they take 0.69 GiB"),
         (f"{TIME}Running FlashInfer autotune with cache: /root/.cache/sglang/flashinfer/autotune/x.json",
          "autotuning kernels"),
         (f"{TIME}Running FlashInfer autotune (cache reuse DISABLED via SGLANG_FLASHINFER_AUTOTUNE_CACHE=0); writing "

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from sm120kit.report.fleet_events import changes
+from sm120kit.fleet.types import Fleet
+from sm120kit.report.fleet_events import Told, changes
 from tests.fleets import START, death, event, fleet, passed, replica
 
 
@@ -23,8 +24,6 @@ def test_a_replica_on_its_way() -> None:
     ]
     assert [line for one, two in pairwise([None, *fleets]) if two for line in changes(one, two)] == [
         "replica 1: started",
-        "replica 1: weights",
-        "replica 1: graphs",
         "replica 1: answers after 41 s",
         "replica 1: verified",
         "replica 1: 64 requested, 37 predicted, 37 granted",
@@ -36,13 +35,48 @@ def test_nothing_changed_nothing_said() -> None:
     assert changes(one, replace(one, updated=START + 70)) == ()
 
 
-def test_the_phase_is_told_again_at_the_next_start() -> None:
-    dead = fleet(replica(3, "waiting", phase="ended (exit code 1); starts again in 1 s"))
-    begun = fleet(replica(3, "loading", phase="starting", restarts=1))
-    again = fleet(replica(3, "loading", phase="weights", restarts=1))
-    assert changes(dead, begun) == ()
-    assert changes(begun, again) == ("replica 3: weights",)
-    assert changes(again, again) == ()
+def test_what_is_told_of_several_in_the_same_words_is_one_line() -> None:
+    started = [event(f"started as process {900 + each} on port {30000 + each}", 1, each) for each in range(5)]
+    verified = fleet(*(replica(each, "verified") for each in range(5)), events=(*started, event("x", 2)))
+    assert changes(fleet(*(replica(each, "verifying") for each in range(5))), verified) == (
+        "replicas 0-4: started as process 900-904 on port 30000-30004",
+        "qwen: x",
+        "replicas 0-4: 64 requested, 37 predicted, 37 granted",
+    )
+    other = fleet(replica(0), replica(1), events=(event("took 9 s", 1, 0), event("took 11 s", 1, 1)))
+    assert changes(None, other)[0] == "replicas 0, 1: took 9-11 s"
+
+
+def loading(*phases: str) -> Fleet:
+    """A fleet whose replicas are at these."""
+    return fleet(*(replica(each, "loading", phase=phase) for each, phase in enumerate(phases)))
+
+
+def test_how_far_it_is_is_told_now_and_then() -> None:
+    told = Told(100)
+    weights, most = "loading weights, 1 of 4 shards", "loading weights, 3 of 4 shards"
+    assert told.lines(loading(weights, weights, weights), 101) == ()
+    assert told.lines(loading(most, weights, weights), 111) == ("qwen: 3 of 3 loading weights, after 0:11",)
+    assert told.lines(loading(most, most, "capturing graphs, 2 of 7"), 113) == ()
+    assert told.lines(loading(most, most, "capturing graphs, 2 of 7"), 121) == (
+        "qwen: 2 of 3 loading weights, 1 of 3 capturing graphs, after 0:21",
+    )
+    assert told.lines(loading(most, most, "capturing graphs, 2 of 7"), 150) == ()
+    assert told.lines(loading(most, most, "capturing graphs, 2 of 7"), 151) == (
+        "qwen: 2 of 3 loading weights, 1 of 3 capturing graphs, after 0:51",
+    )
+
+
+def test_of_a_single_one_that_loads_the_numbers_are_told_too() -> None:
+    told = Told(0, loading("", ""))
+    one = fleet(replica(0, "verified"), replica(1, "loading", phase="loading weights, 1 of 4 shards"))
+    assert told.lines(one, 10)[-1] == "replica 1: loading weights, 1 of 4 shards, after 0:10"
+
+
+def test_a_fleet_that_stands_says_nothing() -> None:
+    stands = fleet(replica(0), replica(1, "failed"))
+    told = Told(0, stands)
+    assert [told.lines(stands, now) for now in (1, 50, 5000)] == [(), (), ()]
 
 
 def test_of_deaths_only_those_are_told_that_are_new_also_where_old_ones_were_dropped() -> None:
@@ -68,10 +102,11 @@ def test_numbers_stand_under_each_other() -> None:
 def test_every_line_of_a_rehearsal_says_so() -> None:
     rehearsed = fleet(replica(0), replica(1), rehearsal=True, events=(event("every replica is verified"),))
     told = changes(None, rehearsed)
-    assert len(told) == 3
+    assert len(told) == 2
     assert all(line.startswith("rehearsal, ") for line in told)
 
 
 def test_foreign_text_is_escaped() -> None:
     told = changes(None, fleet(replica(0, "loading", phase="a\x1b[2J\nb"), name="\x07", events=(event("\u202e"),)))
-    assert told == ("\\x07: \\u202e", "replica 0: a\\x1b[2J\\nb")
+    assert told == ("\\x07: \\u202e",)
+    assert Told(0).lines(loading("a\x1b[2J\nb"), 20) == ("replica 0: a\\x1b[2J\\nb, after 0:20",)

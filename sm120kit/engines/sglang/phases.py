@@ -35,7 +35,7 @@ _PHASES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     ),
     (
         pattern(rf"Load weight end\..*mem usage={_SIZE}"),
-        lambda found: f"weights loaded, {found['size']} GiB",
+        lambda found: f"weights loaded, they take {found['size']} GiB",
     ),
     (
         pattern(r"Mamba Cache is allocated\. max_mamba_cache_size: (?P<slots>\d{1,12})"),
@@ -61,7 +61,7 @@ _PHASES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     ),
     (
         pattern(rf"Capture .{{0,60}}graph end\..*mem usage={_SIZE}"),
-        lambda found: f"graphs captured, {found['size']} GiB",
+        lambda found: f"graphs captured, they take {found['size']} GiB",
     ),
     (
         pattern(r"max_total_num_tokens=(?P<tokens>\d{1,15}), .*max_running_requests=(?P<granted>\d{1,12}),"),
