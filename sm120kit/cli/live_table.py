@@ -51,7 +51,9 @@ class Progress:
             say(line)
 
     def clear(self) -> None:
-        """Take the table away, for the result to stand in its place."""
+        """Say what was not said yet, or take the table away, for the result to stand in its place."""
+        for line in self._told.rest() if self._told else ():
+            say(line)
         if self._height:
             _write(f"\x1b[{self._height}F\x1b[J")
             self._height = 0

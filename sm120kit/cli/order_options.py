@@ -15,7 +15,7 @@ from sm120kit.fleet.order.order import Order
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_TYPES = {"count": click.INT, "seconds": click.FLOAT}
+_TYPES = {"count": click.INT, "seconds": click.FLOAT, "gib": click.FLOAT}
 
 
 def order_options(function: Function) -> Function:
@@ -62,7 +62,7 @@ def _click_option(option: Option) -> Callable[[Function], Function]:
                 shell_complete=_COMPLETE.get(option.flag),
                 help=shown,
             )
-        case "count" | "seconds":
+        case "count" | "seconds" | "gib":
             return click.option(
                 option.flag,
                 option.parameter,

@@ -16,33 +16,48 @@ SOONEST_S = 10.0
 LATEST_S = 30.0
 """Without any line, after which one tells that there is still something to wait for."""
 
+_QUIET_S, _LONGEST_S = 0.5, 2.0
+"""What happened is told when nothing more has happened for the one, or after the other."""
+
 _ON_THE_WAY = ("waiting", "loading", "verifying", "stopping")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 class Told:
-    """What was told of a fleet, and when."""
+    """What was told of a fleet, and when. What happens to several replicas at almost the same time is told together."""
 
     def __init__(self, now: float, seen: Fleet | None = None) -> None:
         """``seen``: how the fleet was when everything of it had been told. ``now`` is any clock in seconds."""
-        self._seen = seen
+        self._told = seen
+        self._latest = seen
         self._began = now
+        self._changed_at = now
+        self._untold_since: float | None = None
         self._said_at = now
         self._stage_at = now
         self._stage = ""
 
     def lines(self, fleet: Fleet, now: float) -> tuple[str, ...]:
         """What is to be told of it now, lines without their ends."""
-        lines = list(changes(self._seen, fleet))
-        self._seen = fleet
+        if fleet != self._latest:
+            self._latest, self._changed_at = fleet, now
+            self._untold_since = now if self._untold_since is None else self._untold_since
+        since = self._untold_since
+        settled = since is not None and (now - self._changed_at >= _QUIET_S or now - since >= _LONGEST_S)
+        lines = [*self.rest()] if settled else []
         stage, whole = _how_far(fleet)
         quiet = now - max(self._said_at, self._stage_at)
         if stage and ((stage != self._stage and now - self._stage_at >= SOONEST_S) or quiet >= LATEST_S):
-            lines.append(f"{whole}, after {duration(now - self._began)}")
+            lines += [*self.rest(), f"{whole}, after {duration(now - self._began)}"]
             self._stage, self._stage_at = stage, now
         if lines:
             self._said_at = now
         return tuple(lines)
+
+    def rest(self) -> tuple[str, ...]:
+        """What was seen and not told yet."""
+        before, self._told, self._untold_since = self._told, self._latest, None
+        return changes(before, self._latest) if self._latest else ()
 
 
 def changes(before: Fleet | None, after: Fleet) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ import re
 _LEFT_OUT = re.compile(r"^\[(?:\.\.\.|…)\]\n", re.MULTILINE)
 
 _BY_CHANCE = (
-    (re.compile(r"\b\d+\.\d+ s\b|(?<=after )\d+ s\b"), "N s"),
+    (re.compile(r"\b\d+\.\d+ s\b|(?<=after )\d+(?:-\d+)? s\b"), "N s"),
     (re.compile(r"(?<![\w:.])(?:\d+:)?\d+:\d\d(?![\w:.])"), "M:SS"),
-    (re.compile(r"\bprocess \d+"), "process N"),
+    (re.compile(r"\bprocess \d+(?:-\d+)?"), "process N"),
     (re.compile(r"-\d{8}T\d{6}-\d+(?=-\d+\.log)"), "-STARTED"),
     (re.compile(r"^(\d+  [\d,-]+ +\d{5}  .*?) +[\d,]+$", re.MULTILINE), r"\1 RATE"),
     (re.compile(r"[\d,]+ tokens/s( in sum)?"), "RATE tokens/s"),

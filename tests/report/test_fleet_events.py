@@ -67,6 +67,25 @@ def test_how_far_it_is_is_told_now_and_then() -> None:
     )
 
 
+def test_what_happens_at_almost_the_same_time_is_told_together() -> None:
+    told = Told(0, fleet(replica(0, "waiting"), replica(1, "waiting")))
+    begun = [event(f"started as process {each}", each, each) for each in (0, 1)]
+    assert told.lines(fleet(replica(0, "waiting"), replica(1, "waiting"), events=begun[:1]), 1) == ()
+    assert told.lines(fleet(replica(0, "waiting"), replica(1, "waiting"), events=begun), 1.4) == ()
+    assert told.lines(fleet(replica(0, "waiting"), replica(1, "waiting"), events=begun), 2) == (
+        "replicas 0, 1: started as process 0-1",
+    )
+    assert told.rest() == ()
+
+
+def test_what_was_not_told_yet_is_told_at_the_end_and_in_time() -> None:
+    told = Told(0, fleet(replica(0)))
+    assert told.lines(fleet(replica(0), events=(event("one"),)), 1) == ()
+    assert told.rest() == ("qwen: one",)
+    busy = [told.lines(fleet(replica(0), events=[event(str(each)) for each in range(n)]), n / 4) for n in range(1, 20)]
+    assert [line for lines in busy[:12] for line in lines]
+
+
 def test_of_a_single_one_that_loads_the_numbers_are_told_too() -> None:
     told = Told(0, loading("", ""))
     one = fleet(replica(0, "verified"), replica(1, "loading", phase="loading weights, 1 of 4 shards"))

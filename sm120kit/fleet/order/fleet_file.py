@@ -21,6 +21,7 @@ SGLANG = "sglang"
 
 _LARGEST = 1 << 20
 _TABLES = tuple(dict.fromkeys(key.partition(".")[0] for key in BY_KEY if "." in key))
+_NUMBERS = {"count": "whole number", "seconds": "number of seconds", "gib": "number of GiB"}
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -93,7 +94,7 @@ class _Reading:
             case "switch":
                 if not isinstance(value, bool):
                     raise self.wrong(option.key, "is true or false")
-            case "count" | "seconds":
+            case "count" | "seconds" | "gib":
                 return self._number(option, value)
             case "texts":
                 if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
@@ -110,7 +111,7 @@ class _Reading:
     def _number(self, option: Option, value: Any) -> int | float:
         whole = option.kind == "count"
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
-            raise self.wrong(option.key, "is a whole number" if whole else "is a number of seconds")
+            raise self.wrong(option.key, f"is a {_NUMBERS[option.kind]}")
         if not math.isfinite(value) or not option.least <= value <= option.most:
             raise self.wrong(option.key, f"cannot be {value}: it is {option.range}")
         number: int | float = value

@@ -12,6 +12,7 @@ import msgspec
 
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.order.fleet_file import FleetFile
+from sm120kit.fleet.order.mixed_up import refuse_mixed_up
 from sm120kit.fleet.order.options import OPTIONS, Option
 from sm120kit.fleet.order.order import Order
 from sm120kit.text import visible
@@ -53,6 +54,7 @@ def make_order(given: Mapping[str, Any], arguments: Sequence[str] = (), file: Fl
     made["arguments"] = (*_not_typed_again(file.arguments if file else (), arguments), *arguments)
     order = msgspec.convert(made, Order)
     _check(order)
+    refuse_mixed_up(order, [option for option in OPTIONS if given.get(option.parameter) not in (None, "", (), [])])
     return order
 
 
@@ -71,7 +73,7 @@ def _typed(option: Option, value: Any) -> Any:
             return os.path.abspath(os.path.expanduser(value)) if named else value
         case "texts":
             return tuple(value)
-        case "count" | "seconds" if not math.isfinite(value) or not option.least <= value <= option.most:
+        case "count" | "seconds" | "gib" if not math.isfinite(value) or not option.least <= value <= option.most:
             raise Sm120kitError(f"{option.flag} cannot be {value:g}: it is {option.range}", hint=option.help)
         case "choice" if value not in option.choices:
             raise Sm120kitError(
@@ -115,8 +117,6 @@ def _check(order: Order) -> None:
         raise Sm120kitError("--gpus names no GPU", hint="Write all, none, or a list such as 0,2")
     for name, value in order.environment.items():
         _check_variable(name, value)
-    if not order.rehearse and order.rehearsal.faults:
-        raise Sm120kitError("--fault goes with --rehearse alone: real servers fail by themselves")
     if any("\0" in word for word in (order.model, *order.arguments)):
         raise Sm120kitError("an argument holds a NUL character, which no program can be given")
 

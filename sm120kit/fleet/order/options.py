@@ -11,9 +11,9 @@ from sm120kit.fleet.order.order import Order
 from sm120kit.fleet.spec import Thinking
 from sm120kit.fleet.types import LEVELS, Struct
 
-Kind = Literal["text", "path", "count", "seconds", "switch", "choice", "texts", "variables"]
+Kind = Literal["text", "path", "count", "seconds", "gib", "switch", "choice", "texts", "variables"]
 """``path``: a relative one is meant from the working folder, in a file from the file's. ``count`` is a whole number,
-``seconds`` any number; ``texts`` and ``variables`` (``NAME=VALUE``) may be given again and again."""
+``seconds`` and ``gib`` are any number; ``texts`` and ``variables`` (``NAME=VALUE``) may be given again and again."""
 
 
 class Option(Struct, frozen=True):
@@ -65,7 +65,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("--name", "name", "text", "Name of the fleet; else made from the model's.", "NAME"),
     Option("--served-model-name", "served-model-name", "text", "Name under which the model is served; else its path.",
            "NAME"),
-    Option("--gpus", "gpus", "text", "GPUs to use: all, none, or indices and UUIDs as in 0,2.", "all|LIST|none"),
+    Option("--gpus", "gpus", "text", "Which of the GPUs that are there: all, none, or indices and UUIDs as in 0,2.",
+           "all|LIST|none"),
     Option("--replicas", "replicas", "count", "Servers to start; 0 = as many as the GPUs give.", "N", most=1024),
     Option("--base-port", "base-port", "count", "Port of the first server; each next one takes the next.", "PORT",
            least=1, most=_MOST_PORT),
@@ -106,11 +107,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("--env-file", "target.env-file", "path", "Variables of the servers: KEY=VALUE lines.", "FILE"),
     Option("--deep", "target.deep", "switch", "Read big binaries too; takes seconds."),
     Option("--data-dir", "target.data-dir", "path", "Where repairs are kept; else $XDG_DATA_HOME/sm120kit.", "DIR"),
-    Option("--gpu", "rehearsal.gpu", "text", "GPUs of a rehearsal, as in rtx-pro-6000x8.", "SPEC"),
-    Option("--fault", "rehearsal.faults", "texts", "What goes wrong in a rehearsal.", "KIND[:REPLICA[:once]]"),
-    Option("--load-s", "rehearsal.load-s", "seconds", "What a stand-in takes to load.", "SECONDS", most=_DAY),
-    Option("--sglang", "rehearsal.sglang", "text", "SGLang of a rehearsal; else the installed, or the newest known.",
+    Option("--gpu", "rehearsal.gpu", "text", "With --rehearse: GPUs to simulate, as in rtx-pro-6000x8.", "SPEC"),
+    Option("--fault", "rehearsal.faults", "texts", "With --rehearse: what goes wrong.", "KIND[:REPLICA[:once]]"),
+    Option("--load-s", "rehearsal.load-s", "seconds", "With --rehearse: what a stand-in takes to load.", "SECONDS",
+           most=_DAY),
+    Option("--sglang", "rehearsal.sglang", "text", "With --rehearse: SGLang to take after; else the newest known.",
            "VERSION"),
+    Option("--weights-gib", "rehearsal.weights-gib", "gib",
+           "With --rehearse: weights on each GPU, for a model whose config.json alone is there; 0 = read them.", "X",
+           most=1 << 20),
     Option("--variable", "environment", "variables", "Set a variable for the servers.", "NAME=VALUE"),
 )  # fmt: skip
 """All of them but SGLang's own arguments, which follow after ``--`` or stand under ``sglang``."""

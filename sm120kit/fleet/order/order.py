@@ -28,7 +28,9 @@ class RehearsalOrder(Struct, frozen=True):
     """``KIND[:REPLICA[:once]]`` each."""
     load_s: float = 2
     sglang: str = ""
-    """Whose version the stand-ins take after; empty = the one installed, else the newest known."""
+    """Whose version the stand-ins take after; empty = the newest known."""
+    weights_gib: float = 0
+    """Weights that each GPU would hold, for a model of which the config.json alone is there; 0 = they are read."""
 
 
 class Order(Struct, frozen=True):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from sm120kit.capacity.weights import INDEX, Loading, read_weights
 from sm120kit.diagnosis.findings import at
@@ -18,9 +19,10 @@ from sm120kit.fleet.preparation.model_place import ModelPlace
 from sm120kit.fleet.preparation.open_files import open_files
 from sm120kit.fleet.preparation.prepare import Prepared
 from sm120kit.fleet.rehearsal import built_in
-from sm120kit.snapshot.facts import Unknown
+from sm120kit.snapshot.facts import Fact, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.model_dir import read_model
+from sm120kit.snapshot.model_facts import ModelFacts
 
 _MISSING, _INCOMPLETE = "launch.model-missing", "launch.model-incomplete"
 _OTHER_WEIGHTS = (".bin", ".pt", ".pth", ".gguf", ".npz")
@@ -28,6 +30,9 @@ _TOKENIZER = ("tokenizer", "tokenization", "vocab", "tekken", "spiece", "merges"
 _LONGEST_INDEX = 64 << 20
 _MOST_NAMED = 5
 
+_WITHOUT = Manual(
+    "Rehearse without them: say how much of them each GPU would hold", ("sm120kit launch --rehearse --weights-gib X",)
+)
 _AGAIN = Manual("Download the model again: what is whole already is kept", ("hf download NAME --local-dir FOLDER",))
 
 
@@ -48,8 +53,13 @@ def ask_model(prepared: Prepared, environment: Mapping[str, str]) -> Answer:
         case "file":
             return _file(place)
     with open_files() as files:
-        findings = tuple(_folder(place.folder, line, files))
-    return Answer("model", f"configuration, weights and tokenizer in {place.folder}", findings)
+        if prepared.order.rehearse and (given := prepared.order.rehearsal.weights_gib):
+            text = f"configuration in {place.folder}, weights of {given:g} GiB on each GPU as given; no more is needed"
+            return Answer("model", text, tuple(_configuration(place.folder, read_model(files, place.folder))))
+        findings = tuple(_folder(place.folder, line, files, rehearsal=prepared.order.rehearse))
+    parts = "configuration, weights and tokenizer"
+    looked = f"looked for {parts} in {place.folder}: not all is well, see below"
+    return Answer("model", looked if findings else f"{parts} in {place.folder}", findings)
 
 
 def _not_there(place: ModelPlace) -> Finding:
@@ -108,8 +118,7 @@ def _file(place: ModelPlace) -> Answer:
     return Answer("model", place.folder, (finding,))
 
 
-def _folder(folder: str, line: LaunchLine, files: Files) -> Iterator[Finding]:
-    facts = read_model(files, folder)
+def _configuration(folder: str, facts: Fact[ModelFacts]) -> Iterator[Finding]:
     if isinstance(facts, Unknown):
         yield stops(
             _INCOMPLETE,
@@ -118,13 +127,21 @@ def _folder(folder: str, line: LaunchLine, files: Files) -> Iterator[Finding]:
             [at(facts.reason, folder)],
             [Manual("Name the folder that holds the model's config.json"), _AGAIN],
         )
+
+
+def _folder(folder: str, line: LaunchLine, files: Files, *, rehearsal: bool) -> Iterator[Finding]:
+    facts = read_model(files, folder)
+    yield from _configuration(folder, facts)
     try:
         names = files.names(folder)
     except OSError:
         return  # it was said above why the folder cannot be read
     if line.text("load_format") != "dummy":
         layers = 0 if isinstance(facts, Unknown) else facts.value.layers
-        yield from _weights(folder, names, files, layers)
+        without = (_WITHOUT,) if rehearsal else ()
+        yield from (
+            replace(each, remedies=(*each.remedies, *without)) for each in _weights(folder, names, files, layers)
+        )
     own = line.text("tokenizer_path") or line.switched_on("skip_tokenizer_init")
     if not own and not any(name.lower().startswith(_TOKENIZER) or name.endswith(_TOKENIZER) for name in names):
         yield stops(

@@ -107,6 +107,7 @@ def replica_groups(order: Order, settled: Settled, gpus: tuple[Gpu, ...]) -> tup
 
 def name_of(model: str, *, rehearsal: bool) -> str:
     """A fleet's name from its model's: ``qwen3-32b`` from ``/models/Qwen/Qwen3-32B``, ``rehearsal-qwen3-32b``."""
-    last = model.rstrip("/").rpartition("/")[2].lower()
+    folder = model.removesuffix("config.json") or model
+    last = folder.rstrip("/").rpartition("/")[2].lower()
     words = re.sub(r"[^a-z0-9._]+", "-", last).strip("-._") or "fleet"
     return f"rehearsal-{words}"[:64].rstrip("-._") if rehearsal else words[:64].rstrip("-._")

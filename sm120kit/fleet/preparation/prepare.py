@@ -33,6 +33,8 @@ from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.model_dir import read_model
 from sm120kit.snapshot.model_facts import ModelFacts
 
+_GIB = 1 << 30
+
 
 class Prepared(Struct, frozen=True):
     """A launch that could begin, as far as preflight agrees."""
@@ -74,8 +76,10 @@ def prepare(order: Order, environment: Mapping[str, str] | None = None) -> Prepa
             if invented
             else place_model(settled_arguments.model, variables, line.text("revision"), files)
         )
+        if place.kind == "file" and place.folder.endswith(".json") and _weights_as_given(order):
+            place = replace(place, kind="folder")  # a config.json under any name, as plan takes one
         folder = place.folder if place.kind != "file" else ""
-        weights = built_in.WEIGHTS if invented else None
+        weights = built_in.WEIGHTS if invented else _weights_as_given(order)
         plans = forecasts(folder, line, groups, read.gpus, files, weights=weights) if gpus and folder else ()
         facts = read_model(files, folder) if folder else None
         config = _config_text(place, files)
@@ -145,6 +149,11 @@ def _read(order: Order, caller: Mapping[str, str]) -> TargetRead:
     from sm120kit.fleet.preparation.read_target import read_target
 
     return read_target(order, caller)
+
+
+def _weights_as_given(order: Order) -> int | None:
+    """Bytes on each GPU, where a rehearsal is told of them; else they are read."""
+    return round(order.rehearsal.weights_gib * _GIB) if order.rehearse and order.rehearsal.weights_gib else None
 
 
 def _staged(order: Order, place: ModelPlace, given: Settled) -> Settled:

@@ -32,7 +32,7 @@ from sm120kit.fleet.preparation.prepare import Prepared, prepare
 from sm120kit.snapshot.facts import Known, Source
 from tests.fleet.conftest import Prepare
 from tests.fleet.target import make_model
-from tests.planning import DRAFTING, QWEN36_27B
+from tests.planning import DRAFTING, QWEN36_27B, write_config
 
 GIB = 1 << 30
 
@@ -249,6 +249,28 @@ DAMAGES = {
     "index leads out": ("which is no file beside it", "model.safetensors.index.json",
                         b'{"weight_map": {"a": "../../etc/passwd"}}'),
 }  # fmt: skip
+
+
+def test_what_is_missing_is_not_said_to_be_there(model: Path) -> None:
+    (model / "tokenizer.json").unlink()
+    answer = ask_model(rehearsed(model=str(model)), {})
+    assert len(answer.findings) == 1
+    assert answer.text.startswith("looked for configuration, weights and tokenizer in ")
+
+
+def test_a_rehearsal_is_content_with_a_configuration_where_the_weights_are_told(tmp_path: Path) -> None:
+    write_config(tmp_path, QWEN36_27B)
+    hardware = RehearsalOrder(gpu="rtx-pro-6000x2", weights_gib=51)
+    for named in (tmp_path, tmp_path / "config.json"):
+        made = rehearsed(model=str(named), rehearsal=hardware)
+        answer = ask_model(made, {})
+        assert (answer.findings, answer.text) == (
+            (), f"configuration in {named}, weights of 51 GiB on each GPU as given; no more is needed",
+        )  # fmt: skip
+        assert [each.plan.budget.weights for each in made.forecasts if each.plan] == [51 * GIB] * 2
+    (missing,) = [each for each in ask_model(rehearsed(model=str(tmp_path)), {}).findings if "whole" in each.message]
+    assert "--weights-gib X" in commands(missing)[-1]
+    assert [each for each in model_findings(rehearsed(model=str(tmp_path))) if "whole" in each.message]
 
 
 @pytest.mark.parametrize("case", DAMAGES)
