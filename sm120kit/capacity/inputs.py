@@ -38,6 +38,8 @@ class Named(msgspec.Struct, frozen=True):
     """Bytes by ``--weights-gib``."""
     tokens_each: int | None = None
     assume: bool = False
+    assumptions: tuple[str, ...] = ()
+    """What was taken for granted about them."""
 
 
 def make_order(named: Named, files: Files) -> Order:
@@ -50,7 +52,7 @@ def make_order(named: Named, files: Files) -> Order:
     facts = known_model(named.model, files)
     geometry = geometry_of(facts)
     settings, assumptions = resolve_settings(named.line, formula, geometry)
-    known = [assumption] if assumption else []
+    known = [*named.assumptions, *([assumption] if assumption else [])]
     known += assumptions
     if not named.line.exact:
         known.append(f"flags of SGLang {named.line.version} are read as those of {named.line.read_as}")

@@ -88,9 +88,10 @@ def command(
         known_model(model or _typed_model(arguments), files)  # a wrong path is said first, whatever else is missing
     seen = _observed(check) if check else None
     hardware_known = bool(request.gpus or (seen and seen.free_before))
-    version_known = bool(sglang or (seen and seen.version))
+    version_known = bool(sglang or (seen and seen.version and seen.version_exact))
     snapshot = None if hardware_known and version_known else target.read()
-    line = _line(arguments, sglang, seen, snapshot)
+    version, source, assumptions = _version(sglang, seen, snapshot)
+    line = _line(arguments, version, source, seen)
     model = model or line.model_path
     if not model:
         raise _no_model()
@@ -101,13 +102,14 @@ def command(
         weights=_bytes("--weights-gib", weights_gib),
         tokens_each=need_tokens_per_request,
         assume=assume_version,
+        assumptions=assumptions,
     )
     order = make_order(named, files)
     plan = make_plan(order)
     if seen:
         from sm120kit.capacity.compare import compare
 
-        plan = replace(plan, check=compare(order.server, seen))
+        plan = replace(plan, check=compare(order.server, seen), notes=(*_contradiction(sglang, seen), *plan.notes))
     write_result(_rendered(plan, output, as_json=as_json), output)
     return FINDINGS if plan.predicted.failure or plan.unfit else GOOD
 
@@ -146,11 +148,10 @@ def _machine(gpus: tuple[NamedGpu, ...], snapshot: Snapshot | None, seen: Observ
     return machine_of_snapshot(snapshot, free)
 
 
-def _line(arguments: Sequence[str], sglang: str, seen: Observed | None, snapshot: Snapshot | None) -> LaunchLine:
+def _line(arguments: Sequence[str], version: str, source: str, seen: Observed | None) -> LaunchLine:
     """The launch line as typed; without one, that of the server to compare with, from its own record."""
     from sm120kit.engines.sglang import read_launch_line
 
-    version, source = _version(sglang, seen, snapshot)
     line = read_launch_line(arguments, version, source)
     if seen and not arguments and seen.settings:
         known = {name: value for name, value in seen.settings.items() if name in line.defaults}
@@ -159,14 +160,40 @@ def _line(arguments: Sequence[str], sglang: str, seen: Observed | None, snapshot
     return line
 
 
-def _version(sglang: str, seen: Observed | None, snapshot: Snapshot | None) -> tuple[str, str]:
+def _version(sglang: str, seen: Observed | None, snapshot: Snapshot | None) -> tuple[str, str, tuple[str, ...]]:
+    """The version, who tells it, and what is assumed of it: the one named, that of the server to compare with, the one
+    installed, or the one that the form of the log belongs to."""
     if sglang:
-        return sglang.removeprefix("v"), f"--sglang {sglang}"
-    if seen and seen.version:
-        return seen.version, seen.source
+        return sglang.removeprefix("v"), f"--sglang {sglang}", ()
+    if seen and seen.version and seen.version_exact:
+        return seen.version, seen.source, ()
     if snapshot is None:
         raise Sm120kitError("which SGLang is planned for is not known", hint="Say it, as in --sglang 0.5.12")
-    return sglang_version(snapshot, "")
+    try:
+        return *sglang_version(snapshot, ""), ()
+    except Sm120kitError:
+        if not seen or not seen.version:
+            raise
+    return seen.version, seen.source, (f"SGLang {seen.version}: {_told(seen)}; say another with --sglang",)
+
+
+def _told(seen: Observed) -> str:
+    if not seen.version_line:
+        return f"{seen.source} says so"
+    where = f"line {seen.version_line} of {seen.source}"
+    return f"{where} says so" if seen.version_exact else f"{where} has the form that this version gives it"
+
+
+def _contradiction(sglang: str, seen: Observed) -> tuple[str, ...]:
+    """What is to be said where another version was named than the one that was compared with."""
+    from sm120kit.diagnosis.logs.told import WITH_FORM
+
+    named = sglang.removeprefix("v")
+    if not named or seen.version in ("", named) or not (seen.version_exact or named in WITH_FORM):
+        return ()
+    seems = "is" if seen.version_exact else "seems to be"
+    compared = f"what it is compared with {seems} {seen.version}: {_told(seen)}"
+    return (f"planned for SGLang {named} (--sglang), and {compared}",)
 
 
 def _observed(check: str) -> Observed:

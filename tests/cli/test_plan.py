@@ -167,6 +167,32 @@ def test_beside_a_log(sm120kit: Command, tmp_path: Path, qwen: str) -> None:
     assert "Beside" in sm120kit("plan", qwen, *arguments).out
 
 
+@pytest.mark.parametrize(
+    ("head", "named", "version", "said"),
+    [
+        ("sglang version: 0.5.11", "", "0.5.11", ""),
+        ("sglang==0.5.11", "0.5.12", "0.5.12", "compared with is 0.5.11: line 1 of LOG says so"),
+        ("sglang==0.5.12", "v0.5.12", "0.5.12", ""),
+        ("server_args=ServerArgs(tp_size=1)", "", "0.5.12", "line 1 of LOG has the form that this version gives it"),
+        ("server_args=ServerArgs(tp_size=1)", "0.5.13", "0.5.13", ""),
+        ("server_args={'tp_size': 1}", "0.5.12", "0.5.12", "seems to be 0.5.23: line 1 of LOG has the form"),
+    ],
+)
+def test_the_log_tells_the_version(
+    sm120kit: Command, tmp_path: Path, qwen: str, head: str, named: str, version: str, said: str
+) -> None:
+    log = tmp_path / "server.log"
+    loaded = OLD.partition("Load weight begin")[2]
+    log.write_text(f"{head}\n[2026-11-29 15:00:00] Load weight begin{loaded}")
+    python = ("--site-packages", str(tmp_path))  # no SGLang is installed there
+    sglang = ("--sglang", named) if named else ()
+    answer = sm120kit("plan", qwen, *python, *sglang, "--weights-gib", "50.95", "--check", str(log), "--json")
+    plan = json.loads(answer.out)
+    assert plan["sglang"] == version
+    words = " ".join((*plan["notes"], *plan["assumptions"])).replace(str(log), "LOG")
+    assert (said in words) if said else ("LOG" not in words)
+
+
 def test_a_log_without_a_word_of_memory(sm120kit: Command, tmp_path: Path, qwen: str) -> None:
     log = tmp_path / "other.log"
     log.write_text("hello\n")

@@ -125,7 +125,7 @@ def test_no_answer_is_one_line(serve: Serve) -> None:
         get_json(serve(b"", 503), "/server_info")
     with pytest.raises(Sm120kitError, match="answers no JSON"):
         get_json(serve(b"<html>"), "/server_info")
-    with pytest.raises(Sm120kitError, match="Connection refused"):
+    with pytest.raises(Sm120kitError, match="connection refused"):
         get_json("http://127.0.0.1:1", "/server_info")
 
 
@@ -134,7 +134,7 @@ def test_a_server_that_hangs_is_not_waited_for() -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        with pytest.raises(Sm120kitError, match="timed out"):
+        with pytest.raises(Sm120kitError, match="in time"):
             get_json(address, "/server_info", limit_s=0.2)
 
 

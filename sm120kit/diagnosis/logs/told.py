@@ -43,6 +43,9 @@ _OTHERS = (
 _FORMS = (("sglang", "0.5.12", "server_args=ServerArgs("), ("sglang", "0.5.23", "server_args={"))
 """Texts that one version writes and another writes otherwise."""
 
+WITH_FORM = frozenset(version for _, version, _ in _FORMS)
+"""Versions whose form is known; those between them write one of these."""
+
 WORDS = (
     "args", "compilation", "driver", "nvidia", "sglang", "torch", "triton", "flashinfer", "transformers", "vllm",
 )  # fmt: skip

@@ -13,6 +13,11 @@ class Observed(msgspec.Struct, frozen=True):
     source: str
     """Path of the log, or the address."""
     version: str = ""
+    """Of SGLang."""
+    version_exact: bool = True
+    """False: the log only has the form that this version gives it."""
+    version_line: int = 0
+    """Line of the log that tells it; 0 = the server said it."""
     granted: int | None = None
     """Requests that it runs at a time."""
     tokens: int | None = None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sm120kit.diagnosis.launch import Value
+from sm120kit.diagnosis.logs.told import Told
 from sm120kit.engines.sglang.observed import Observed
 from sm120kit.redaction import redacted
 
@@ -77,6 +78,7 @@ class _Reading:
         self.complaints: list[str] = []
         self.not_understood: list[str] = []
         self.graphs = 0
+        self.beside = Told()
         self.patterns = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
         self.steps: dict[str, Callable[[re.Match[str]], None]] = {
             "load begin": lambda found: self._size("free_before", found[1]),
@@ -92,8 +94,17 @@ class _Reading:
         }
 
     def read(self, lines: Iterable[str]) -> Observed:
-        for line in lines:
+        for number, line in enumerate(lines, start=1):
+            if "sglang" in line or "server_args=" in line:
+                self.beside.read(number, line[:_LONGEST_LINE])
             self._line(_PREFIX.sub("", _ANSI.sub("", line.rstrip("\r\n")[:_LONGEST_LINE]), count=1))
+        version = self.beside.version_of("sglang")
+        if version:
+            self.told |= {
+                "version": version.version,
+                "version_exact": version.exact,
+                "version_line": version.line,
+            }
         return Observed(
             **self.told,
             settings=self.settings,
@@ -126,6 +137,8 @@ class _Reading:
         if "weights" not in self.told:
             self._size("free_after", found[1])
             self._size("weights", found[2])
+            if "free_before" not in self.told and {"free_after", "weights"} <= self.told.keys():
+                self.told["free_before"] = self.told["free_after"] + self.told["weights"]
 
     def _kv_pool(self, found: re.Match[str]) -> None:
         if "kv_pool" in self.told:
