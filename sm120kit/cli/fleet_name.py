@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -30,6 +31,11 @@ def fleet_argument(function: Function) -> Function:
     )(function)
 
 
+def replicas_argument(function: Function) -> Function:
+    """``[N...]`` after the name; the command gets the numbers as ``numbers``."""
+    return click.argument("numbers", metavar="[N...]", nargs=-1, type=click.IntRange(min=0))(function)
+
+
 def say_unreadable(error: Sm120kitError) -> None:
     """That a fleet is left out, since its state cannot be read."""
     from sm120kit.cli.live_table import say
@@ -45,16 +51,19 @@ def chosen_fleet(name: str) -> Fleet:
     Raises:
         Sm120kitError: there is none of that name, none at all, or more than one to choose from; exit code 2.
     """
+    from sm120kit.fleet.forgetting import is_recent
     from sm120kit.fleet.supervising import list_fleets, read_fleet
 
     if name:
         fleet = read_fleet(name)
         if fleet is None:
-            raise Sm120kitError(f"there is no fleet {name!r}", hint=_known(list_fleets()))
+            known = [fleet for fleet in list_fleets() if is_recent(fleet, time.time())]
+            number = f". For replica {name} of one give its name too: NAME {name}" if name.isdigit() and known else ""
+            raise Sm120kitError(f"there is no fleet {name!r}", hint=_known(known) + number)
         return fleet
     fleets = list_fleets(say_unreadable)
     running = [fleet for fleet in fleets if not fleet.ended]
-    candidates = running or list(fleets)
+    candidates = running or [fleet for fleet in fleets if is_recent(fleet, time.time())] or list(fleets)
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
@@ -84,7 +93,7 @@ def chosen_replica(fleet: Fleet, index: int | None) -> Replica:
     return found
 
 
-def _known(fleets: tuple[Fleet, ...] | list[Fleet]) -> str:
+def _known(fleets: Sequence[Fleet]) -> str:
     if not fleets:
         return "There is no fleet; sm120kit launch starts one"
     return "The fleets are " + ", ".join(fleet.name + (" (ended)" if fleet.ended else "") for fleet in fleets)

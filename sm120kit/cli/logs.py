@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from sm120kit.cli.fleet_name import chosen_fleet, chosen_replica, fleet_argument
+from sm120kit.cli.fleet_name import chosen_fleet, chosen_replica, fleet_argument, replicas_argument
 from sm120kit.cli.output import write_result
 from sm120kit.errors import GOOD, TARGET_UNREADABLE, Sm120kitError
 
@@ -20,6 +21,7 @@ _LOOK_S = 0.2
 EPILOG = """\b
 Examples:
   sm120kit logs                        the last lines of every server of the only fleet
+  sm120kit logs qwen 3                 of replica 3, as with --replica 3
   sm120kit logs qwen --replica 3 -f    go on as it writes, over restarts too, until the fleet ends
   sm120kit logs qwen --replica 3 --start 1 -n 500
       of its first start; to have it explained: sm120kit why LOG
@@ -31,7 +33,15 @@ Exit codes: 0 good, 2 there is no such fleet, replica or start, 3 a fault of sm1
 
 @click.command(epilog=EPILOG)
 @fleet_argument
-@click.option("--replica", metavar="N", type=click.IntRange(min=0), default=None, help="Of this replica alone.")
+@replicas_argument
+@click.option(
+    "--replica",
+    "replicas",
+    metavar="N",
+    type=click.IntRange(min=0),
+    multiple=True,
+    help="Of this replica alone, as a number after NAME; again and again for several.",
+)
 @click.option("-f", "--follow", is_flag=True, help="Go on as lines are written.")
 @click.option(
     "-n",
@@ -44,14 +54,17 @@ Exit codes: 0 good, 2 there is no such fleet, replica or start, 3 a fault of sm1
 )
 @click.option("--start", metavar="N", type=click.IntRange(min=1), default=None,
               help="Of this start of the replica, counted from 1; else of the last.")  # fmt: skip
-def command(*, name: str, replica: int | None, follow: bool, lines: int, start: int | None) -> int:
+def command(
+    *, name: str, numbers: Sequence[int], replicas: Sequence[int], follow: bool, lines: int, start: int | None
+) -> int:
     """Show what the servers of a fleet wrote, with control characters made visible and secrets taken out."""
     if start is not None and follow:
         raise Sm120kitError(
             "--start and -f contradict each other: only the last start goes on", hint="Give one of the two"
         )
     fleet = chosen_fleet(name)
-    wanted = fleet.replicas if replica is None and start is None else (chosen_replica(fleet, replica),)
+    named = tuple(chosen_replica(fleet, index) for index in dict.fromkeys((*numbers, *replicas)))
+    wanted = named or (fleet.replicas if start is None else (chosen_replica(fleet, None),))
     reading = [_Reading(fleet, each, lines, start, prefix=len(fleet.replicas) > 1) for each in wanted]
     _say_rehearsal(fleet)
     try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from sm120kit.cli.fleet_name import chosen_fleet, chosen_replica, fleet_argument
+from sm120kit.cli.fleet_name import chosen_fleet, chosen_replica, fleet_argument, replicas_argument
 from sm120kit.cli.live_table import Progress
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.errors import FINDINGS, GOOD, Sm120kitError
@@ -17,7 +17,7 @@ _LOOK_S = 0.1
 EPILOG = """\b
 Examples:
   sm120kit restart qwen --replica 3
-  sm120kit restart qwen --replica 3 --replica 5
+  sm120kit restart qwen 3 5
 
 Exit codes: 0 they are verified again, 1 not, 2 there is no such fleet or replica, 3 a fault of sm120kit itself,
 4 no such fleet runs, 130 interrupted (the restart goes on).
@@ -26,23 +26,24 @@ Exit codes: 0 they are verified again, 1 not, 2 there is no such fleet or replic
 
 @click.command(epilog=EPILOG)
 @fleet_argument
+@replicas_argument
 @click.option(
     "--replica",
     "replicas",
     metavar="N",
     type=click.IntRange(min=0),
     multiple=True,
-    help="Which one; again and again for several.",
+    help="Which one, as a number after NAME; again and again for several.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.fleet/1) alone.")  # fmt: skip
-def command(*, name: str, replicas: Sequence[int], as_json: bool) -> int:
+def command(*, name: str, numbers: Sequence[int], replicas: Sequence[int], as_json: bool) -> int:
     """End servers of a fleet and start them again; returns when they are verified again. The others go on."""
     from sm120kit.fleet.settled import settled
     from sm120kit.fleet.state import folder_of
     from sm120kit.fleet.supervising import read_fleet, restart
 
     fleet = chosen_fleet(name)
-    wanted = tuple(dict.fromkeys(replicas)) or (chosen_replica(fleet, None).index,)
+    wanted = tuple(dict.fromkeys((*numbers, *replicas))) or (chosen_replica(fleet, None).index,)
     before = {index: chosen_replica(fleet, index).restarts for index in wanted}
     restart(folder_of(fleet.name), wanted)
     progress = Progress(seen=fleet)

@@ -7,6 +7,12 @@ from collections.abc import Sequence
 
 import click
 
+_OF_ALL_REPLICAS = {
+    "stop": "It ends a whole fleet; to end one replica and start it again: sm120kit restart NAME N.",
+    "status": "It shows every replica of a fleet; what one of them wrote: sm120kit logs NAME N.",
+}
+"""What is said to a number after the name of a fleet, by command."""
+
 _NO_NUMBER = re.compile(r"(?P<word>.*) is not a valid (?P<kind>integer|float)(?: range)?\.?", re.DOTALL)
 _OUT_OF_RANGE = re.compile(r"(?P<word>\S+) is not in the range .*", re.DOTALL)
 
@@ -34,6 +40,8 @@ def usage_hint(error: click.UsageError, arguments: Sequence[str], path: str) -> 
             near = nearest_choice(error.message, arguments, list(map(str, error.param.type.choices)))
         elif isinstance(error.param, click.Option) and _of_number(error):
             near = (error.param.help or "").partition("  [")[0]
+    elif re.search(r"unexpected extra arguments? \(\d", error.message) and error.ctx:
+        near = _OF_ALL_REPLICAS.get(error.ctx.info_name or "", "")
     return f"{near} See: {path} --help".strip()
 
 

@@ -62,6 +62,11 @@ def command(
 
 def _named(words: Sequence[str]) -> Fleet:
     if len(words) > 1:
+        if all(word.isdigit() for word in words[1:]):
+            raise Sm120kitError(
+                "a fleet is verified as a whole: its replicas are compared with each other",
+                hint=f"Leave {' '.join(words[1:])} out, or name the replica's URL, as sm120kit status tells its port",
+            )
         raise Sm120kitError(
             f"{len(words)} fleets were named, and one is verified at a time", hint="Name one of them, or URLs"
         )

@@ -179,7 +179,7 @@ def load_fleet(folder: FleetFolder) -> Fleet | None:
 def _unreadable(folder: FleetFolder, reason: str) -> Sm120kitError:
     return Sm120kitError(
         f"{folder.state} cannot be read: {reason}",
-        hint=f"If no server of it runs any more, remove {folder.path}",
+        hint=f"If no server of it runs any more: sm120kit fleets --forget {folder.name}",
         exit_code=TARGET_UNREADABLE,
     )
 

@@ -164,3 +164,16 @@ class Fleet(Struct, frozen=True):
     """Tells whether a later launch asks for the same."""
     events: tuple[Event, ...] = ()
     """The latest ones, newest last."""
+
+
+class Leftover(Struct, frozen=True):
+    """What an ended fleet left."""
+
+    name: str
+    folder: str
+    logs: int
+    """Logs of servers that lie there."""
+    size: int
+    """Bytes of all files."""
+    elsewhere: tuple[str, ...] = ()
+    """Folders of logs that a launch named itself (``--log-dir``): those stay."""

@@ -37,13 +37,12 @@ def render_status(
     _write_summary(lines, fleet, verbose=verbose)
     if fleet.events:
         lines.blank()
+        shown = fleet.events[-_EVENTS:]
+        ages = [f"{duration(now - event.at)} ago" for event in shown]
+        widest = max(map(len, ages))
         rows = [
-            Row(
-                f"{duration(now - event.at)} ago",
-                event.text,
-                "" if event.replica is None else f"replica {event.replica}",
-            )
-            for event in fleet.events[-_EVENTS:]
+            Row(age.rjust(widest), event.text if event.replica is None else f"replica {event.replica}: {event.text}")
+            for age, event in zip(ages, shown, strict=True)
         ]
         lines.table(rows, indent=_INDENT)
     write_rehearsal(lines, fleet)

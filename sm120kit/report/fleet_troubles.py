@@ -47,8 +47,7 @@ def not_judged(fleet: Fleet) -> list[Row]:
     return [
         Row(
             f"{_these(names)} not judged",
-            evidence,
-            "" if len(which) == len(fleet.replicas) else f"{_what(fleet)} {numbers(which)}",
+            evidence if len(which) == len(fleet.replicas) else f"{_what(fleet, which)}: {evidence}",
         )
         for (names, evidence), which in said.items()
     ]
@@ -58,8 +57,8 @@ def _these(names: tuple[str, ...]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
 
-def _what(fleet: Fleet) -> str:
-    return "server" if fleet.replicas[0].url else "replica"
+def _what(fleet: Fleet, which: list[int]) -> str:
+    return f"{'server' if fleet.replicas[0].url else 'replica'}{'s' if len(which) > 1 else ''} {numbers(which)}"
 
 
 def write_ladder(lines: Lines, fleet: Fleet) -> None:

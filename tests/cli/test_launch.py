@@ -68,12 +68,17 @@ def test_from_command_to_verified_to_stopped(sm120kit: Command, home: Path) -> N
     by_address = sm120kit("verify", *strangers, "--level", "quick")
     assert "Verified in a rehearsal: 2 of 2 at level quick." in lines(by_address)
 
-    log = lines(sm120kit("logs", "--replica", "1", "-n", "5"))
+    log = lines(sm120kit("logs", "drill", "1", "-n", "5"))
     assert len(log) == 7
     assert all(line.startswith("replica 1: ") for line in log[1:-1])
 
     before = data["replicas"]
-    restarted = sm120kit("restart", "--replica", "1", "--json")
+    for words, meant in (("stop", "restart NAME N"), ("status", "logs NAME N"), ("verify", "as a whole")):
+        refused = sm120kit(words, "drill", "1")
+        assert (refused.code, refused.out) == (2, "")
+        assert meant in refused.err
+    assert sm120kit("fleets", "--forget", "drill").err.startswith("sm120kit: drill runs, and only what has ended")
+    restarted = sm120kit("restart", "drill", "1", "--json")
     assert restarted.code == 0, restarted.out + restarted.err
     after = json.loads(restarted.out)["replicas"]
     assert after[0]["pid"] == before[0]["pid"]
@@ -94,6 +99,9 @@ def test_from_command_to_verified_to_stopped(sm120kit: Command, home: Path) -> N
     assert {each["state"] for each in ended["replicas"]} == {"stopped"}
     assert sm120kit("status").code == 1
     assert "has ended" in sm120kit("verify").err
+    forgotten = sm120kit("fleets", "--forget-ended")
+    assert (forgotten.code, forgotten.out[:24]) == (0, "drill: its state and 3 l")
+    assert sm120kit("fleets").out.startswith("No fleet.")
 
 
 def test_what_is_not_verified_is_ended_and_its_cause_is_named(sm120kit: Command, home: Path) -> None:

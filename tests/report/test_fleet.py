@@ -98,8 +98,15 @@ def test_what_could_not_be_judged_is_said_once_for_all() -> None:
     said = render_summary(both, START + 60).splitlines()
     assert [line.strip() for line in said if "not judged" in line] == [
         "memory not judged      no GPU to read",
-        "throughput not judged  the card's bandwidth is not known  replica 1",
+        "throughput not judged  replica 1: the card's bandwidth is not known",
     ]
+
+
+def test_verdicts_that_lack_for_one_reason_are_one_line() -> None:
+    names = ("generation", "memory", "load")
+    lacking = tuple(Verdict(name, None, "not tried: the server cannot be reached") for name in names)
+    said = render_summary(fleet(replica(0, verdicts=lacking), replica(1, verdicts=lacking)), START + 60)
+    assert "  generation and 2 more not judged  not tried: the server cannot be reached\n" in said
 
 
 def test_servers_that_are_not_ours_are_named_by_their_address() -> None:
@@ -143,7 +150,7 @@ def test_status_says_who_watches(state: dict[str, bool], said: str) -> None:
 def test_status_shows_the_latest_events_with_their_age() -> None:
     told = replace(EIGHT, events=(event("every replica is verified", 50), event("restarted on demand", 55, 3)))
     said = render_status(told, START + 60).splitlines()
-    assert said[-2:] == ["  0:10 ago  every replica is verified", "  0:05 ago  restarted on demand        replica 3"]
+    assert said[-2:] == ["  0:10 ago  every replica is verified", "  0:05 ago  replica 3: restarted on demand"]
 
 
 def test_foreign_text_is_escaped_everywhere() -> None:
