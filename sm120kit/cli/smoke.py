@@ -182,7 +182,11 @@ def _proofs(
 def _ci_file(kind: Kind, level: Level, target: Asked, image: str) -> str:
     from sm120kit.smoke.render import render_ci
 
-    return render_ci(kind, level=level, image=image, gpu=target.gpu, driver=target.driver, python=target.options.python)
+    python = target.options.python
+    made = render_ci(kind, level=level, image=image, gpu=target.gpu, driver=target.driver, python=python)
+    for text in made.assumed:
+        say(f"assumed {text}")
+    return made.text
 
 
 def _tell(step: Step) -> None:

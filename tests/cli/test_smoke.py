@@ -113,8 +113,12 @@ def test_a_broken_toolkit_fails_and_its_repair_passes(sm120kit: Command, tmp_pat
 
 @pytest.mark.parametrize("kind", ["github", "gitlab", "dockerfile"])
 def test_files_for_ci(kind: str, sm120kit: Command, tmp_path: Path) -> None:
-    answer = sm120kit("smoke", "--render", kind, "--gpu", "rtx-5090x2", "-o", str(tmp_path / "it"))
-    assert (answer.code, answer.out, answer.err) == (0, "", "")
+    hardware = ("--gpu", "rtx-5090x2", "--driver", "590.44")
+    answer = sm120kit("smoke", "--render", kind, *hardware, "-o", str(tmp_path / "it"))
+    assert (answer.code, answer.out) == (0, "")
+    assert "--gpu" not in answer.err
+    assert "--driver" not in answer.err
+    assert "sm120kit: assumed no --driver: " in sm120kit("smoke", "--render", kind, "--gpu", "rtx-5090").err
     assert "--gpu rtx-5090x2" in (tmp_path / "it").read_text()
     assert sm120kit("smoke", "--render", kind, "--gpu", "voodoo").code == 2
     assert sm120kit("smoke", "--image", "x").code == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from jsonschema.validators import validator_for
 from ruamel.yaml import YAML
 
 from sm120kit.errors import Sm120kitError
+from sm120kit.smoke import render
+from sm120kit.smoke.own_source import RELEASE, requirement_in
 from sm120kit.smoke.render import HOME, Kind, render_ci
 from sm120kit.smoke.types import Level
 from tests.image_archives import docker_save, file, tar
@@ -36,7 +39,7 @@ def valid(kind: str, text: str) -> bool:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("kind", ["github", "gitlab"])
 def test_files_fit_the_schemas_of_their_systems(kind: Kind, level: Level) -> None:
-    text = render_ci(kind, level=level, gpu="rtx-pro-6000x8", driver="580.95.05", image="registry/name:1")
+    text = render_ci(kind, level=level, gpu="rtx-pro-6000x8", driver="580.95.05", image="registry/name:1").text
     assert valid(kind, text)
     assert not valid(kind, text.replace("script:", "scripts:").replace("runs-on:", "runs_on:"))
 
@@ -44,13 +47,51 @@ def test_files_fit_the_schemas_of_their_systems(kind: Kind, level: Level) -> Non
 @pytest.mark.parametrize("kind", ["github", "gitlab", "dockerfile"])
 def test_what_was_given_stands_in_the_file(kind: Kind) -> None:
     python = "/opt/venv/bin/python"
-    text = render_ci(kind, level="static", gpu="b200x7", driver="590", image="some/image:2", python=python)
+    text = render_ci(kind, level="static", gpu="b200x7", driver="590", image="some/image:2", python=python).text
     for piece in ("--gpu b200x7", "--driver 590", "some/image:2"):
         assert piece in text
     assert (python in text) == (kind == "dockerfile")
-    assert "--driver" not in render_ci(kind, level="static")
-    assert "--gpu rtx-pro-6000" in render_ci(kind, level="static")
+    assert "--driver 5" not in render_ci(kind, level="static").text
+    assert "--gpu rtx-pro-6000" in render_ci(kind, level="static").text
     assert max(map(len, text.splitlines())) < 240
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("kind", ["github", "gitlab", "dockerfile"])
+def test_what_nobody_asked_for_is_said_in_the_file(kind: Kind, level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(render, "own_requirement", lambda: "")
+    made = render_ci(kind, level=level)
+    inside = kind == "dockerfile" or level != "static"
+    names = ["--gpu", "--driver", *(["--image"] if kind == "dockerfile" else []), *(["--python"] if inside else [])]
+    assert [re.findall(r"--\w+|SM120KIT", text)[0] for text in made.assumed] == [*names, "SM120KIT"]
+    assert [line for line in made.text.splitlines() if line.startswith("# Assumed ")] == [
+        f"# Assumed {text}." for text in made.assumed
+    ]
+    monkeypatch.setattr(render, "own_requirement", lambda: "git+https://example.org/kit@1234")
+    told = render_ci(kind, level=level, gpu="b200", driver="590", image="i", python="/opt/venv/bin/python")
+    assert not told.assumed
+    assert "# Assumed" not in told.text
+    assert re.search(r"SM120KIT[:=] ?git\+https://example\.org/kit@1234$", told.text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "requirement"),
+    [
+        (None, RELEASE),
+        (
+            '{"url": "https://example.org/kit.git", "vcs_info": {"vcs": "git", "commit_id": "12ab"}}',
+            "git+https://example.org/kit.git@12ab",
+        ),
+        ('{"url": "https://example.org/kit-1.whl", "archive_info": {}}', "https://example.org/kit-1.whl"),
+        ('{"url": "file:///root/kit", "dir_info": {"editable": true}}', ""),
+        ('{"url": "https://user:secret@example.org/kit.whl", "archive_info": {}}', ""),
+        ('{"url": "https://example.org/$(harm)", "archive_info": {}}', ""),
+        ('{"url": "https://[", "archive_info": {}}', ""),
+        ("no JSON", ""),
+    ],
+)
+def test_a_ci_installs_what_this_one_was_installed_from(recorded: str | None, requirement: str) -> None:
+    assert requirement_in(recorded) == requirement
 
 
 @pytest.mark.parametrize(
@@ -88,7 +129,9 @@ def stand_ins(tmp_path: Path) -> Path:
 
 def shell_parts(kind: Kind, level: Level) -> Iterator[tuple[str, dict[str, str]]]:
     """Every command of the file, with the variables it gets."""
-    read: Any = YAML(typ="safe").load(io.StringIO(render_ci(kind, level=level, gpu="rtx-5090", driver="580.95.05")))
+    read: Any = YAML(typ="safe").load(
+        io.StringIO(render_ci(kind, level=level, gpu="rtx-5090", driver="580.95.05").text)
+    )
     if kind == "github":
         job = read["jobs"]["smoke"]
         yield from ((step["run"], job["env"]) for step in job["steps"] if "run" in step)
@@ -146,7 +189,7 @@ def test_the_dockerfile_stage_repairs_and_bakes_in(tmp_path: Path) -> None:
     (opt / "bin").mkdir(parents=True)
     (opt / "bin/sm120kit").write_text(f'#!/bin/sh\nexec {sys.executable} -m sm120kit "$@" --no-system-toolkits\n')
     (opt / "bin/sm120kit").chmod(0o755)
-    text = render_ci("dockerfile", level="prove", gpu="rtx-5090", python=f"{prefix}/bin/python")
+    text = render_ci("dockerfile", level="prove", gpu="rtx-5090", python=f"{prefix}/bin/python").text
     variables = {
         "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": os.getcwd(),
         "CUDA_HOME": f"{site}/nvidia/cu13", "XDG_CACHE_HOME": f"{tmp_path}/cache",
@@ -173,7 +216,7 @@ def test_the_dockerfile_stage_repairs_and_bakes_in(tmp_path: Path) -> None:
 
 
 def test_the_dockerfile_stage_says_when_there_was_nothing_to_repair(tmp_path: Path) -> None:
-    runs = [rest for word, rest in runs_and_variables(render_ci("dockerfile", level="static")) if word == "RUN"]
+    runs = [rest for word, rest in runs_and_variables(render_ci("dockerfile", level="static").text) if word == "RUN"]
     done = subprocess.run(
         ["sh", "-c", next(run for run in runs if run.startswith("test -x"))],
         check=False, capture_output=True, text=True, env={"CUDA_HOME": str(tmp_path)},

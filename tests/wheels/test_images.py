@@ -168,7 +168,8 @@ def test_a_repair_baked_into_an_image(root: Path, tmp_path: Path) -> None:
         program.parent.mkdir(parents=True)
         program.write_text(f'#!/bin/sh\nexec {VENV}/bin/python -I -B -c "{START}" "$@"\n')
         program.chmod(0o755)
-        stage = render_ci("dockerfile", level="prove", gpu="rtx-5090", driver=DRIVER, python=f"{VENV}/bin/python")
+        python = f"{VENV}/bin/python"
+        stage = render_ci("dockerfile", level="prove", gpu="rtx-5090", driver=DRIVER, python=python).text
         environment, said = dict(ENVIRONMENT), ""
         for word, rest in list(runs_and_variables(stage))[3:]:  # the RUN before installs from a network
             if word == "ENV":
