@@ -62,6 +62,12 @@ def test_the_ci_runs_what_it_is_said_to_run() -> None:
         )
 
 
+def test_every_output_that_a_page_shows_is_compared() -> None:
+    lines = [line for page in pages() for line in command_lines(page) if line.output]
+    assert len(lines) > 10
+    assert not [f"{line.page}:{line.line}" for line in lines if not line.compared]
+
+
 def test_every_command_is_in_a_page() -> None:
     typed = " ".join(line.text for page in pages() for line in command_lines(page))
     assert not [name for name in COMMANDS if f"sm120kit {name}" not in typed]

@@ -36,7 +36,8 @@ LIMIT_S = 90.0
 
 _PLACES = re.compile(r"(?<![\w.~])/(srv/fleet|models|mnt|opt|etc|usr/local/cuda-13\.2)\b")
 _PRINTED = ("/srv/venv", "/srv/models", "/home/admin")
-_PYTHON = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+_VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
+_PYTHON = f"python{_VERSION}"
 
 _SUPPRESSIONS = """[[suppress]]
 check = "toolkit.host-compiler-unsupported"
@@ -114,6 +115,7 @@ class World:
         for name, path in self.printed.items():
             text = text.replace(str(path), name)
         text = re.sub(r"(?<![\d.])\d{5}(?![\d.])", lambda found: str(self._ports.get(int(found[0]), found[0])), text)
+        text = text.replace(f"Python {_VERSION}", "Python 3.12")
         return text.replace(_PYTHON, "python3.12").replace(" --no-system-toolkits", "")
 
     def run(self, text: str, *, until_interrupted: bool, in_full: bool = False, both_streams: bool = False) -> Ended:
