@@ -9,6 +9,9 @@ import click
 from sm120kit.nearest import did_you_mean
 
 
+_MOST_SHORTENED = 3
+
+
 def nearest_command(name: str, commands: Sequence[str]) -> str:
     """A sentence with the commands that are spelled like ``name``, else with where they are listed."""
     if name == "help":
@@ -18,12 +21,17 @@ def nearest_command(name: str, commands: Sequence[str]) -> str:
 
 def nearest_option(name: str, command: click.Command, context: click.Context) -> str:
     """What ``name`` may have been meant for: an option of the command that is spelled like it, or a flag of SGLang that
-    was written before ``--``; empty where it is neither."""
+    was written before ``--``, shortened as SGLang allows it too; empty where it is neither."""
     parameters = command.get_params(context)
     known = [option for parameter in parameters for option in parameter.opts if option.startswith("-")]
-    if any("SGLANG" in (parameter.metavar or "") for parameter in parameters) and _is_of_sglang(name):
+    shortened = [option for option in known if option.startswith(name)]
+    if any("SGLANG" in (parameter.metavar or "") for parameter in parameters) and _is_of_sglang(
+        name, abbreviated=not shortened
+    ):
         written = f"{context.command_path} … -- {name} …"
-        return f"{name} belongs to SGLang, whose own arguments follow after --, as in: {written}."
+        return f"{name} belongs to SGLang, whose own arguments follow after -- ({written})."
+    if shortened:
+        return f"Did you mean {' or '.join(shortened[:_MOST_SHORTENED])}?"
     return did_you_mean(name, (each for each in known if each != name))
 
 
@@ -38,7 +46,7 @@ def nearest_choice(message: str, arguments: Iterable[str], choices: Sequence[str
     return next(filter(None, said), "")
 
 
-def _is_of_sglang(name: str) -> bool:
-    from sm120kit.engines.sglang.flags import seen_in
+def _is_of_sglang(name: str, *, abbreviated: bool) -> bool:
+    from sm120kit.engines.sglang.flags import begins_one, seen_in
 
-    return bool(seen_in(name))
+    return bool(seen_in(name)) or (abbreviated and begins_one(name))

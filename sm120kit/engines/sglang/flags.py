@@ -113,6 +113,13 @@ def seen_in(flag: str) -> tuple[str, ...]:
     return tuple(name for number, name in enumerate(versions()) if any(r.first <= number <= r.last for r in rows))
 
 
+def begins_one(beginning: str) -> bool:
+    """Whether a flag of some version begins so, with two letters at least: argparse takes that for the flag."""
+    return len(beginning) >= len("--xx") and any(
+        flag.startswith(beginning) for row in _table().rows for flag in row.flags
+    )
+
+
 def successors(flag: str) -> tuple[tuple[str, ...], str, str]:
     """What took the place of a flag: names, else a sentence, and where that was read; empty where not known."""
     row = next((row for row in read_table("sglang_renames", Rename) if row.flag == flag), None)
