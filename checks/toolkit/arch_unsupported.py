@@ -30,6 +30,7 @@ from sm120kit.diagnosis import (
     Evidence,
     Finding,
     Known,
+    LogRemedy,
     NotApplicable,
     Release,
     Remedy,
@@ -41,9 +42,17 @@ from sm120kit.diagnosis import (
     check,
     finding,
     part_evidence,
+    read_table,
 )
 from sm120kit.diagnosis.alternatives import other_toolkits, site_packages, torch_release
-from sm120kit.diagnosis.architectures import Support, first_release, release_supports, targets_in, toolkit_supports
+from sm120kit.diagnosis.architectures import (
+    Architecture,
+    Support,
+    first_release,
+    release_supports,
+    targets_in,
+    toolkit_supports,
+)
 from sm120kit.diagnosis.remedies import install_toolkit
 
 _ARCH_LISTS = {
@@ -52,7 +61,52 @@ _ARCH_LISTS = {
     "tvm-ffi": "TVM_FFI_CUDA_ARCH_LIST",
 }
 
+_BLACKWELL = 10
+"""Major compute capability from which on a log is told which release knows the GPU first."""
+
+
+def _by_release() -> Iterator[Signature]:
+    """What a compiler says that is too old for a GPU, and one that is too new: with the release that is wanted."""
+    first: dict[str, list[str]] = {}
+    last: dict[str, list[str]] = {}
+    for row in read_table("architectures", Architecture):
+        major, number = int(row.compute_capability.partition(".")[0]), row.compute_capability.replace(".", "")
+        if row.last and major < _BLACKWELL:
+            last.setdefault(row.last, []).append(number)
+        elif not row.last and major >= _BLACKWELL:
+            for letter, release in (("", row.first), ("a", row.specific), ("f", row.family)):
+                first.setdefault(release, []).append(number + letter)
+    for release, targets in first.items():
+        yield _refusal(
+            targets,
+            f"{{tool}} is too old for this GPU: it does not know {{target}}, and CUDA {release} is the first that does",
+            f"Take a toolkit of CUDA {release} or later: name it by CUDA_HOME, and put its bin before any other nvcc "
+            "on PATH. Of Triton's own ptxas, take a newer Triton",
+        )
+    for release, targets in last.items():
+        yield _refusal(
+            targets,
+            f"{{tool}} is too new for {{target}}: CUDA {release} was the last that knew it",
+            "Leave that GPU out of TORCH_CUDA_ARCH_LIST, FLASHINFER_CUDA_ARCH_LIST and CMAKE_CUDA_ARCHITECTURES. For "
+            f"such a GPU itself take CUDA {release}",
+        )
+
+
+def _refusal(targets: list[str], message: str, remedy: str) -> Signature:
+    return Signature(
+        pattern=r"(?P<tool>nvcc|ptxas) fatal\s*: (?:Unsupported gpu architecture|Value) "
+        rf"'(?P<target>(?:compute|sm)_(?:{'|'.join(targets)}))'",
+        rank="cause",
+        example=f"nvcc fatal   : Unsupported gpu architecture 'compute_{targets[-1]}'",
+        look_alike="nvcc fatal   : Unsupported gpu architecture 'compute_999'",
+        source="checks/tables/architectures.toml",
+        message=message,
+        remedies=(LogRemedy(remedy),),
+    )
+
+
 SIGNATURES = [
+    *_by_release(),
     Signature(
         pattern=r"nvcc fatal\s*: Unsupported gpu architecture '(?:compute|sm)_\d+[af]?'",
         rank="cause",

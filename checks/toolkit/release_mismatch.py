@@ -93,6 +93,27 @@ SIGNATURES = [
         source="nvcc 13.0.88 with headers 13.2.75 and FlashInfer 0.7.2.post1",
         versions="CCCL 3.0 and later",
     ),
+    Signature(
+        pattern=r'crt/\w+\.h(?:pp)?\(\d+\): error: identifier "(?P<name>cuda\w+_t)" is undefined',
+        rank="cause",
+        example='t13/include/crt/device_functions.h(2930): error: identifier "cudaKernel_t" is undefined',
+        look_alike='kernels/launch.cu(30): error: identifier "cudaKernel_t" is undefined',
+        source="nvcc 13.0.88 with runtime headers of 11.8.89 in front",
+        versions="runtime headers of CUDA 11 under a compiler of CUDA 13",
+        message="headers of two CUDA releases are read: those of the compiler (crt/) use {name}, which the runtime "
+        "headers before them do not have",
+    ),
+    Signature(
+        pattern=r"cuda_(?:bf16|fp16|fp8|fp6|fp4)\.h(?:pp)?\(\d+\): error: "
+        r'(?:no instance of overloaded function "__half::__half"|this declaration has no storage class)',
+        rank="cause",
+        example='include/cuda_bf16.h(5060): error: no instance of overloaded function "__half::__half" matches the '
+        "specified type",
+        look_alike='cuda_bf16.hpp(383): error: identifier "NV_IF_ELSE_TARGET" is undefined',
+        source="nvcc 13.0.88 with cuda_fp16.h of 11.8.89 in front, and with headers of 12.4.127; cupy/cupy#8146",
+        message="headers of two CUDA releases are read: cuda_fp16.h, cuda_bf16.h and cuda_fp8.h of one do not fit "
+        "those of the other",
+    ),
 ]
 
 

@@ -8,7 +8,6 @@ import click
 
 from sm120kit.nearest import did_you_mean
 
-
 _MOST_SHORTENED = 3
 
 
