@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,6 +12,15 @@ USAGE: Final = 2
 OWN_FAULT: Final = 3
 TARGET_UNREADABLE: Final = 4
 INTERRUPTED: Final = 130
+
+
+_NOT_THERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG})
+
+
+def code_of(error: OSError) -> int:
+    """The exit code where a file that was named cannot be read, unless it is the target itself: not there, or no file,
+    is wrong usage; one that is there and cannot be read leaves something unexamined."""
+    return USAGE if error.errno in _NOT_THERE else TARGET_UNREADABLE
 
 
 class Sm120kitError(Exception):

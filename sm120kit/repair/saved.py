@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from sm120kit.data_dir import DataDir
-from sm120kit.errors import TARGET_UNREADABLE, USAGE, Sm120kitError
+from sm120kit.errors import TARGET_UNREADABLE, USAGE, Sm120kitError, code_of
 from sm120kit.repair.types import PLAN_SCHEMA, MakeDirectory, Plan, WriteFile
 from sm120kit.snapshot.files import Files
 
@@ -83,7 +83,7 @@ def _read(path: str) -> Plan:
             )
         return msgspec.json.decode(raw, type=Plan)
     except OSError as error:
-        raise Sm120kitError(f"{path} cannot be read: {error.strerror}", exit_code=TARGET_UNREADABLE) from error
+        raise Sm120kitError(f"{path} cannot be read: {error.strerror}", exit_code=code_of(error)) from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _refused(f"{path} is not a whole plan: {error}") from error
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
+from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError, code_of
 from sm120kit.patterns import pattern
 from sm120kit.snapshot.context import DEFAULT_PATH
 from sm120kit.snapshot.files import Files
@@ -84,7 +84,9 @@ def _of_file(path: str) -> dict[str, str]:
         content = Files().read(os.path.abspath(path))
     except OSError as error:
         raise Sm120kitError(
-            f"the environment file {path} cannot be read: {error.strerror}", exit_code=TARGET_UNREADABLE
+            f"the environment file {path} cannot be read: {error.strerror}",
+            hint="Name a file of KEY=VALUE lines, or leave --env-file out",
+            exit_code=code_of(error),
         ) from error
     environment = parse_environment(content)
     if not environment:

@@ -424,7 +424,7 @@ def test_a_named_pipe_is_no_plan(fix: Fix, tmp_path: Path) -> None:
 
 
 def test_no_file_at_all(fix: Fix, tmp_path: Path) -> None:
-    refused(fix, tmp_path / "none.json", "cannot be read: No such file or directory")
+    refused(fix, tmp_path / "none.json", "cannot be read: No such file or directory", 2)
     assert fix(str(tmp_path / "none.json")).code == 2
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
+from sm120kit.errors import TARGET_UNREADABLE, USAGE, Sm120kitError
 from sm120kit.snapshot.context import DEFAULT_PATH
 from sm120kit.snapshot.environment import parse_environment, read_environment
 from sm120kit.snapshot.variables import KEPT_PREFIXES, kept_variables
@@ -90,7 +90,7 @@ def test_a_file_without_variables_is_one_sentence(tmp_path: Path, content: bytes
         path.write_bytes(content)
     with pytest.raises(Sm120kitError, match=str(path)) as caught:
         read_environment(str(path), 0)
-    assert caught.value.exit_code == TARGET_UNREADABLE
+    assert caught.value.exit_code == (USAGE if content is None else TARGET_UNREADABLE)
 
 
 def test_a_pipe_as_a_file_does_not_hang(tmp_path: Path) -> None:

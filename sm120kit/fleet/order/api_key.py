@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
+from sm120kit.errors import Sm120kitError, code_of
 from sm120kit.fleet.order.order import Order
 from sm120kit.snapshot.files import Files
 
@@ -24,7 +24,9 @@ def api_key_words(order: Order, caller: Mapping[str, str]) -> tuple[str, ...]:
             key = Files().text(where, 1 << 16).strip()
         except OSError as error:
             raise Sm120kitError(
-                f"the file of the API key cannot be read: {where}: {error.strerror}", exit_code=TARGET_UNREADABLE
+                f"the file of the API key cannot be read: {where}: {error.strerror}",
+                hint="Name the file that holds it with --api-key-file",
+                exit_code=code_of(error),
             ) from error
     else:
         return ()

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
+from sm120kit.errors import USAGE, Sm120kitError, code_of
 from sm120kit.fleet.order.options import BY_KEY, Option
 from sm120kit.fleet.types import Struct
 from sm120kit.text import visible
@@ -39,7 +39,7 @@ def read_fleet_file(path: str) -> FleetFile:
     """Read and check a file.
 
     Raises:
-        Sm120kitError: it cannot be read (4), or says something that no launch takes (2).
+        Sm120kitError: it is not there (2), cannot be read (4), or says something that no launch takes (2).
     """
     text = _text(path)
     return parse_fleet_file(text, path)
@@ -218,7 +218,7 @@ def _text(path: str) -> str:
         raise Sm120kitError(
             f"{visible(path)} cannot be read: {reason}",
             hint="Make one with: sm120kit launch --print-config > fleet.toml",
-            exit_code=TARGET_UNREADABLE,
+            exit_code=code_of(error) if isinstance(error, OSError) else USAGE,
         ) from error
     if len(raw) > _LARGEST:
         raise Sm120kitError(f"{visible(path)} is larger than {_LARGEST >> 20} MiB: that is no fleet.toml")

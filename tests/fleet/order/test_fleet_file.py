@@ -178,7 +178,7 @@ def test_no_file_of_text(tmp_path: Path, content: bytes) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(Sm120kitError) as refused:
         read_fleet_file(str(tmp_path / "none.toml"))
-    assert refused.value.exit_code == 4
+    assert refused.value.exit_code == 2
     assert "--print-config" in refused.value.hint
 
 
