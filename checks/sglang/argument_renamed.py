@@ -91,7 +91,7 @@ def _problem(problem: ArgumentProblem, line: LaunchLine) -> Finding:
         "renamed": f"; it is {names} now",
         "unknown": f": did you mean {names}?" if names else "",
         "ambiguous": "",
-        "bad-choice": f": it takes {', '.join(problem.instead)}",
+        "bad-choice": f": did you mean {names}?" if names else "",
         "removed": f": see {names}" if names else "",
     }.get(problem.kind, "")
     said = (
@@ -111,7 +111,8 @@ def _remedies(problem: ArgumentProblem, line: LaunchLine) -> list[Remedy]:
     if problem.kind == "too-new":
         return [Manual(f"Leave {problem.flag} out, or take an SGLang that has it")]
     if problem.kind in (*_OF_VALUES, "missing-value", "stray"):
-        return [Manual(f"Give {problem.flag} a value that SGLang {line.version} takes", problem.instead)]
+        choices = f": {', '.join(problem.choices)}" if problem.choices else ""
+        return [Manual(f"Give {problem.flag} a value that SGLang {line.version} takes{choices}")]
     if problem.instead:
         return [Manual(f"Write {' or '.join(problem.instead)}")]
     return [Manual(f"Leave {problem.flag} out")]

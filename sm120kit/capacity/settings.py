@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sm120kit.capacity.formulas import Formula
 from sm120kit.capacity.geometry import Geometry
 from sm120kit.capacity.memory import KV_DTYPES, STATE_DTYPES, kv_dtype
-from sm120kit.diagnosis.launch import LaunchLine
+from sm120kit.diagnosis.launch import LaunchLine, refuse
 from sm120kit.errors import Sm120kitError
 
 DEFAULT_CONTEXT = 2048
@@ -157,14 +157,7 @@ def _refuse_problems(line: LaunchLine) -> None:
             f"--config {line.config_file} holds more settings, and plan does not read it",
             hint="Write them as arguments",
         )
-    if line.problems:
-        problem = line.problems[0]
-        raise Sm120kitError(
-            problem.text,
-            hint=f"{'Write' if problem.kind != 'bad-choice' else 'It takes'} {' or '.join(problem.instead)}"
-            if problem.instead
-            else "",
-        )
+    refuse(line.problems)
 
 
 def _refuse_not_modelled(line: LaunchLine) -> None:
@@ -309,7 +302,7 @@ def _with_states(settings: Settings, line: LaunchLine, formula: Formula, geometr
     assert geometry.state is not None
     dtype = line.text("mamba_ssm_dtype") or geometry.state.dtype
     if dtype not in STATE_DTYPES:
-        raise Sm120kitError(f"states of type {dtype} cannot be sized", hint=f"Known are {', '.join(STATE_DTYPES)}")
+        raise Sm120kitError(f"states of type {dtype} cannot be sized", hint="Known are", listed=tuple(STATE_DTYPES))
     strategy, overlap = line.mamba_strategy, settings.overlap
     if strategy == "auto":
         strategy = formula.default_strategy

@@ -44,7 +44,7 @@ class Catalogue(msgspec.Struct, frozen=True):
             return entries[check_id]
         family = check_id.removesuffix(".*")
         if members := [each for each in entries if each.startswith(f"{family}.")]:
-            raise Sm120kitError(f"{check_id!r} is a family of checks", hint=f"Name one of it: {', '.join(members)}")
+            raise Sm120kitError(f"{check_id!r} is a family of checks", hint="Name one of it", listed=members)
         hint = did_you_mean(check_id, entries, otherwise="List them with: sm120kit checks", most=3)
         raise Sm120kitError(f"there is no check {check_id!r}", hint=hint)
 

@@ -6,9 +6,12 @@ them: ``tp_size`` for ``--tp`` of any version.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
+
+from sm120kit.errors import Sm120kitError
 
 Value = bool | int | float | str | tuple[str, ...] | None
 
@@ -26,8 +29,27 @@ class ArgumentProblem(msgspec.Struct, frozen=True):
     text: str
     """What is wrong, as a sentence without its full stop."""
     instead: tuple[str, ...] = ()
-    """What this version calls it, or what can be chosen."""
+    """What this version calls it, or what was probably meant."""
     source: str = ""
+    choices: tuple[str, ...] = ()
+    """All that can be chosen, where the value is none of it."""
+
+
+def refuse(problems: Sequence[ArgumentProblem]) -> None:
+    """Refuse a launch line that has problems.
+
+    Raises:
+        Sm120kitError: the first of them, with what to write instead, and how many more there are.
+    """
+    if not problems:
+        return
+    first, more = problems[0], len(problems) - 1
+    listed: tuple[str, ...] = ()
+    hint = f"Write {' or '.join(first.instead)}" if first.instead else ""
+    if first.choices:
+        hint = f"Did you mean {' or '.join(first.instead)}? It takes one of" if first.instead else "It takes one of"
+        listed = first.choices
+    raise Sm120kitError(f"{first.text}{f'; and {more} more like it' if more else ''}", hint=hint, listed=listed)
 
 
 class Deprecation(msgspec.Struct, frozen=True):

@@ -101,6 +101,12 @@ def test_a_server_that_will_not_start_is_exit_code_1(sm120kit: Command, qwen: st
         (("CONFIG", "--weights-gib", "-1"), "--weights-gib -1 is no size of memory"),
         (("CONFIG", "--free-gib", "nan"), "--free-gib nan is no size of memory"),
         (("CONFIG", "--weights-gib", "51", "--", "--mem-fraction-static", "85"), "no fraction of memory"),
+        (
+            ("CONFIG", "--weights-gib", "51", "--", "--attention-backend", "fa9"),
+            "mean fa4 or fa3? It takes one of\n    triton",
+        ),
+        (("CONFIG", "--weights-gib", "51", "--", "--kv-cache-dtype", "zzz"), "  It takes one of\n    auto, fp8_e5m2, "),
+        (("CONFIG", "--weights-gib", "51", "--", "--bogus", "--bogus2"), "and 1 more like it"),
         (("CONFIG", "--weights-gib", "51", "--", "--max-runing-requests", "3"), "has no flag --max-runing-requests"),
         (
             ("CONFIG", "--weights-gib", "51", "--", NEW := "--mamba-radix-cache-strategy", "auto"),

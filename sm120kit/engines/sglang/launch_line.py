@@ -169,8 +169,9 @@ class _Reading:
                 "bad-choice",
                 name,
                 f"{name} cannot be {text!r} in SGLang {self.table.version}",
-                tuple(near) or flag.choices[:12],
+                tuple(near),
                 f"sglang {self.table.version}: choices of {name}",
+                flag.choices,
             )
             return None
         return value
@@ -195,8 +196,9 @@ class _Reading:
         text: str,
         instead: tuple[str, ...] = (),
         source: str = "",
+        choices: tuple[str, ...] = (),
     ) -> None:
-        made = {"kind": kind, "flag": flag, "text": text, "instead": instead}
+        made = {"kind": kind, "flag": flag, "text": text, "instead": instead, "choices": choices}
         made["source"] = source or f"sglang {self.table.version}: flags of its parser"
         self.problems.append(msgspec.convert(made, ArgumentProblem))
 

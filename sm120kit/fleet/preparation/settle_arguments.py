@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sm120kit.diagnosis.launch import LaunchLine
+from sm120kit.diagnosis.launch import LaunchLine, refuse
 from sm120kit.engines.sglang import read_launch_line
 from sm120kit.engines.sglang.arguments import without
 from sm120kit.errors import Sm120kitError
@@ -46,7 +46,8 @@ def settle_arguments(order: Order, version: str, source: str) -> Settled:
             exit code 2.
     """
     typed = read_launch_line(order.arguments, version, source)
-    _refuse_problems(typed)
+    if typed.exact:  # only the words of a version whose own flags are known are held against it
+        refuse(typed.problems)
     for setting, hint in _REFUSED.items():
         if setting in typed.given:
             raise Sm120kitError(f"the fleet itself sets {_flag(typed, setting)} for each server", hint=hint)
@@ -84,16 +85,3 @@ def _merged(what: str, option: str, argument: str) -> str:
 
 def _flag(line: LaunchLine, setting: str) -> str:
     return line.words(setting).partition(" ")[0].partition("=")[0]
-
-
-def _refuse_problems(line: LaunchLine) -> None:
-    """Only the words of a version whose own flags are known are held against it."""
-    if not line.problems or not line.exact:
-        return
-    problem = line.problems[0]
-    more = len(line.problems) - 1
-    hint = ""
-    if problem.instead:
-        verb = "It takes" if problem.kind == "bad-choice" else "Write"
-        hint = f"{verb} {' or '.join(problem.instead)}"
-    raise Sm120kitError(f"{problem.text}{f'; and {more} more like it' if more else ''}", hint=hint)

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sm120kit.diagnosis.launch import LaunchLine
+from sm120kit.diagnosis.launch import LaunchLine, refuse
 from sm120kit.diagnosis.versions import version_key
 from sm120kit.engines.sglang import flag_table, read_launch_line
 from sm120kit.engines.sglang.arguments import SECRET_SETTINGS, without
-from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.rehearsal.shapes import Shape, blank, fits
 from sm120kit.snapshot.facts import Known
 from sm120kit.snapshot.files import Files
@@ -72,8 +71,7 @@ def resolve(arguments: Sequence[str], version: str, model: str) -> Resolved:
     """
     public = without(arguments, SECRET_SETTINGS, version)
     line = read_launch_line(public, version)
-    if line.problems:
-        raise Sm120kitError(line.problems[0].text)
+    refuse(line.problems)
     wording = recorded_version(version)
     names = argument_shapes(wording)
     settings = {name: RESOLVED.get(name, blank(shape)) for name, shape in names.items()}
@@ -118,8 +116,7 @@ def given_settings(words: Sequence[str], version: str) -> dict[str, Any]:
         Sm120kitError: this version would not take them.
     """
     line = read_launch_line(words, version)
-    if line.problems:
-        raise Sm120kitError(line.problems[0].text)
+    refuse(line.problems)
     own_names = _own_names(recorded_version(version))
     return {
         own_names.get(dest, dest): list(value) if isinstance(value, tuple) else value
