@@ -32,6 +32,7 @@ from sm120kit.proof.cache import open_cache
 from sm120kit.proof.execute import prove
 from sm120kit.proof.types import Proof, ProofReport
 from sm120kit.repair.carry_out import carry_out
+from sm120kit.repair.journal import discard_unwritten
 from sm120kit.repair.lock import locked
 from sm120kit.repair.planner import Workshop, is_repairable, make_plan, needs_packages
 from sm120kit.repair.saved import load_plan, save_plan, see_that_it_fits
@@ -106,8 +107,8 @@ def command(
         _write(report, examined_again(), applying if plan_out else typed, as_json=as_json)
         return FINDINGS if any(finding.severity is Severity.ERROR for finding in findings) else GOOD
     with locked(bench.data_dir):
-        recovered = tuple(recover(bench.data_dir))
-        for sentence in recovered:
+        unwritten, recovered = discard_unwritten(bench.data_dir), tuple(recover(bench.data_dir))
+        for sentence in (*unwritten, *recovered):
             say(sentence)
         if recovered or bench.is_outdated():
             bench = open_workbench(target, data_dir)

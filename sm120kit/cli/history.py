@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
+from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.data_dir import open_data_dir
 from sm120kit.errors import GOOD
-from sm120kit.repair.journal import Entry, entries
+from sm120kit.repair.journal import Entry, entries, unwritten
 from sm120kit.repair.lock import holder
 from sm120kit.repair.types import HISTORY_SCHEMA, History, HistoryLine
 
@@ -18,6 +19,8 @@ from sm120kit.repair.types import HISTORY_SCHEMA, History, HistoryLine
 def command(*, as_json: bool, data_dir: str) -> int:
     """List the repairs that were applied: when, to which target, what they cured, and whether they stand."""
     folder = open_data_dir(data_dir)
+    for sentence in unwritten(folder):
+        say(sentence)
     at_work = holder(folder)
     lines = tuple(_line(entry, at_work) for entry in entries(folder))
     if as_json:

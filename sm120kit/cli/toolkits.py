@@ -8,6 +8,7 @@ from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.data_dir import open_data_dir
 from sm120kit.errors import GOOD, Sm120kitError
+from sm120kit.repair.journal import discard_unwritten
 from sm120kit.repair.lock import locked
 from sm120kit.repair.transaction import recover
 from sm120kit.repair.types import TOOLKITS_SCHEMA, Toolkits, ViewLine
@@ -30,7 +31,7 @@ def command(*, pruning: bool, apply: bool, as_json: bool, data_dir: str) -> int:
         raise Sm120kitError("--apply goes with --prune", hint="sm120kit toolkits --prune --apply")
     if apply:
         with locked(folder):
-            for sentence in recover(folder):
+            for sentence in (*discard_unwritten(folder), *recover(folder)):
                 say(sentence)
             lines = prune(folder)
     else:

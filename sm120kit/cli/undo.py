@@ -12,7 +12,7 @@ from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.data_dir import open_data_dir
 from sm120kit.errors import GOOD, Sm120kitError
-from sm120kit.repair.journal import entries
+from sm120kit.repair.journal import discard_unwritten, entries
 from sm120kit.repair.lock import locked
 from sm120kit.repair.transaction import recover, undo
 
@@ -38,8 +38,8 @@ def command(*, number: int | None, data_dir: str) -> int:
     """
     folder = open_data_dir(data_dir)
     with locked(folder):
-        recovered = recover(folder)
-        for sentence in recovered:
+        unwritten, recovered = discard_unwritten(folder), recover(folder)
+        for sentence in (*unwritten, *recovered):
             say(sentence)
         if recovered and number is None:
             return GOOD

@@ -81,7 +81,8 @@ def _rendered(read: Why, output: str, *, as_json: bool) -> str | bytes:
         from sm120kit.text import encode_json
 
         return encode_json(read)
+    from sm120kit.cli.again import examined_again
     from sm120kit.report.why import render_why
 
     width, colour = terminal(output)
-    return render_why(read, width=width, colour=colour, encoding=encoding_of(output))
+    return render_why(read, width=width, colour=colour, encoding=encoding_of(output), again=examined_again())

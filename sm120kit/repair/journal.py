@@ -93,13 +93,37 @@ def entries(data_dir: DataDir) -> list[Entry]:
     return list(_read_all(data_dir))
 
 
-def _read_all(data_dir: DataDir) -> Iterator[Entry]:
+def unwritten(data_dir: DataDir) -> list[str]:
+    """Sentences about folders of records in which nothing was ever written, so that nothing is to be taken back."""
+    return [
+        f"{folder} is empty: a run ended before it wrote anything, and changed nothing"
+        for folder in _folders(data_dir)
+        if not os.listdir(folder)
+    ]
+
+
+def discard_unwritten(data_dir: DataDir) -> list[str]:
+    """Remove such folders; the caller holds the lock. Returns the sentences about them."""
+    sentences = unwritten(data_dir)
+    for folder in _folders(data_dir) if sentences else ():
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)  # refuses what holds anything
+    return sentences
+
+
+def _folders(data_dir: DataDir) -> list[str]:
     try:
         names = sorted(name for name in os.listdir(data_dir.journal) if re.fullmatch(r"\d{4,}", name))
     except FileNotFoundError:
-        return
-    for name in names:
-        folder = f"{data_dir.journal}/{name}"
+        return []
+    paths = [f"{data_dir.journal}/{name}" for name in names]
+    return [path for path in paths if os.path.isdir(path)]
+
+
+def _read_all(data_dir: DataDir) -> Iterator[Entry]:
+    for folder in _folders(data_dir):
+        if not os.listdir(folder):
+            continue
         try:
             with open(f"{folder}/record.json", "rb") as file:  # noqa: PTH123
                 raw = file.read()

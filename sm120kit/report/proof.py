@@ -53,9 +53,9 @@ def write_proofs(lines: Lines, report: ProofReport, again: Again) -> None:
         lines.blank()
         lines.prose(_name(proof), indent=2, style="bold red")
         lines.prose(f"was to show that {proof.shows}", indent=4)
-        lines.raw(proof.command, 4)
+        lines.command(proof.command, 4)
         if proof.check:
-            lines.raw(f"sm120kit explain {proof.check}", 4, "cyan")
+            lines.command(f"sm120kit explain {proof.check}", 4)
 
     if any(proof.outcome == "failed" for proof in report.proofs):
         lines.blank()

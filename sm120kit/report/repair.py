@@ -95,7 +95,7 @@ def _blocked(lines: Lines, plan: Plan) -> None:
     if plan.packages:
         _title(lines, "Installed into this target, these packages complete one; then run this again")
         for package in plan.packages:
-            lines.raw(package, 4, "cyan")
+            lines.command(package, 4)
 
 
 def _applied(lines: Lines, report: FixReport, again: Again) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sm120kit.diagnosis.logs.types import Cause, LogLine, OnTarget, Why
 from sm120kit.diagnosis.types import Outcome, Repair
 from sm120kit.report.lines import Lines, Row
-from sm120kit.report.remedies import REPAIR_COMMAND, REPAIR_EXPLAINED, shown
+from sm120kit.report.remedies import THIS_ENVIRONMENT, Again, shown
 from sm120kit.report.wording import counted
 
 _BODY = 9
@@ -22,8 +22,13 @@ _HEADLINES = {
 }
 
 
-def render_why(read: Why, *, width: int = 100, colour: bool = False, encoding: str = "utf-8") -> str:
-    """The answer as text of at most ``width`` columns; lines of the log and commands are never broken."""
+def render_why(
+    read: Why, *, width: int = 100, colour: bool = False, encoding: str = "utf-8", again: Again = THIS_ENVIRONMENT
+) -> str:
+    """The answer as text of at most ``width`` columns; lines of the log and commands are never broken.
+
+    ``again`` are the commands that go on from here.
+    """
     lines = Lines(width, encoding)
     lines.prose(_extent(read), style="dim")
     if read.target:
@@ -35,7 +40,7 @@ def render_why(read: Why, *, width: int = 100, colour: bool = False, encoding: s
     if not read.causes:
         _write_lines(lines, "Lines that only report that something failed:", read.wrappers)
     lines.blank()
-    _write_summary(lines, read)
+    _write_summary(lines, read, again)
     if read.issue:
         lines.blank()
         lines.prose("Text for an issue, secrets replaced; look through it before it leaves your hands:", style="bold")
@@ -115,7 +120,7 @@ def _write_lines(lines: Lines, title: str, shown_lines: tuple[LogLine, ...]) -> 
         lines.prose(_in_log(line), indent=2)
 
 
-def _write_summary(lines: Lines, read: Why) -> None:
+def _write_summary(lines: Lines, read: Why, again: Again) -> None:
     headline, style = _HEADLINES[read.verdict]
     if read.causes:
         first = read.causes[0]
@@ -124,9 +129,9 @@ def _write_summary(lines: Lines, read: Why) -> None:
     lines.prose(f"{headline}.", style=style)
     steps = []
     if any(isinstance(remedy, Repair) for cause in (*read.causes, *read.limits) for remedy in cause.remedies):
-        steps.append(Row(REPAIR_COMMAND, REPAIR_EXPLAINED))
+        steps.append(again.repairing())
     if read.causes:
-        steps.append(Row(f"sm120kit explain {read.causes[0].check}", "what that means and where it comes from"))
+        steps.append((f"sm120kit explain {read.causes[0].check}", "what that means and where it comes from"))
     if not read.target and read.verdict != "nothing-wrong":
-        steps.append(Row("sm120kit why LOG --python PATH", "judges log and environment together"))
-    lines.table(steps, indent=2)
+        steps.append(("sm120kit why LOG --python PATH", "judges log and environment together"))
+    lines.steps(steps)

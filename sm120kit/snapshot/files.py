@@ -1,7 +1,7 @@
 """The only way collectors look at files: confined to a root, bounded in size, never hanging on a dead mount.
 
-Every path given and returned is as the target itself would write it; only :meth:`Files.host_path` leaves that
-view. A symbolic link is followed inside the root, wherever it points.
+Every path given and returned is as the target itself would write it; only :meth:`Files.real_host`, which a child is
+asked for, leaves that view. A symbolic link is followed inside the root, wherever it points.
 """
 
 from __future__ import annotations
@@ -122,10 +122,6 @@ class Files:
         except OSError:
             return False
         return True
-
-    def host_path(self, path: str) -> str:
-        """Where this path lies for this process, links resolved inside the root: for starting a program."""
-        return self._resolve(path) if self.root else path
 
     def _is(self, path: str, fits: Callable[[int], bool]) -> bool:
         try:

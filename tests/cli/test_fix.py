@@ -431,6 +431,22 @@ def test_no_file_at_all(fix: Fix, tmp_path: Path) -> None:
 # What stands in the way
 
 
+def test_an_empty_folder_in_the_journal_is_no_damage(fix: Fix) -> None:
+    fix.applied()
+    empty = fix.data_dir / "journal" / "0002"
+    empty.mkdir()
+    said = f"{empty} is empty: a run ended before it wrote anything, and changed nothing"
+    history = fix.run("history")
+    assert (history.code, said in history.err) == (0, True)
+    assert len(json.loads(fix.run("history", "--json").out)["repairs"]) == 1
+    undone = fix.run("undo")
+    assert (undone.code, said in undone.err) == (0, True), undone.err
+    assert "Repair 1" in undone.out
+    assert not empty.exists()
+    (fix.data_dir / "journal" / "0004").mkdir()
+    assert fix.applied()["applied"] == 2
+
+
 def test_two_at_once_one_is_refused(fix: Fix) -> None:
     with locked(open_data_dir(str(fix.data_dir))):
         for answer in (fix("--apply"), fix.run("undo"), fix.run("toolkits", "--prune", "--apply")):

@@ -60,9 +60,6 @@ class ImageFiles(Files):
             raise OSError(errno.EINVAL, "Invalid argument", path)
         return node.link
 
-    def host_path(self, path: str) -> str:
-        raise OSError(errno.ENOTSUP, "nothing in an archive can be started", path)
-
     def _node(self, path: str, *, follow_last: bool = True) -> Node:
         return self._tree.find(path, follow_last=follow_last)[0]
 
