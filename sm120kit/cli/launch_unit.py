@@ -8,8 +8,10 @@ import sys
 from collections.abc import Sequence
 
 from sm120kit.errors import Sm120kitError
+from sm120kit.fleet.order.options import OPTIONS
 from sm120kit.fleet.order.order import Order
 from sm120kit.fleet.order.unit import Unit, render_unit, without_secrets
+from sm120kit.fleet.preparation.make_spec import name_of
 from sm120kit.fleet.state import fleets_home
 from sm120kit.snapshot.variables import kept_variables
 
@@ -35,14 +37,47 @@ def unit_of(order: Order, typed: Sequence[str]) -> str:
     }
     return render_unit(
         Unit(
-            name=order.name or order.model or "sglang",
-            command=(*_program(), "launch", *_without_render(typed)),
+            name=order.name or (name_of(order.model, rehearsal=order.rehearse) if order.model else "sglang"),
+            rehearsal=order.rehearse,
+            command=(*_program(), "launch", *_with_whole_paths(_without_render(typed))),
             folder=os.getcwd(),
             user=pwd.getpwuid(os.getuid()).pw_name,
             environment=without_secrets(environment),
             drain_s=order.limits.drain,
         )
     )
+
+
+_PATHS = ("--config", *(option.flag for option in OPTIONS if option.kind == "path"))
+_VALUED = (*_PATHS, "--render", *(option.flag for option in OPTIONS if option.flag and option.kind != "switch"))
+
+
+def _with_whole_paths(words: Sequence[str]) -> tuple[str, ...]:
+    """The words with paths from the root on: a unit is read where nobody knows the folder it was rendered in. SGLang's
+    own arguments stay, and are found from the unit's folder."""
+    end = words.index("--") if "--" in words else len(words)
+    made: list[str] = []
+    before = ""
+    model_named = False
+    for word in words[:end]:
+        flag, equals, value = word.partition("=")
+        if before in _PATHS:
+            made.append(_whole(before, word))
+        elif equals and flag in _PATHS:
+            made.append(f"{flag}={_whole(flag, value)}")
+        elif not word.startswith("-") and before not in _VALUED and not model_named:
+            model_named = True
+            path = os.path.abspath(os.path.expanduser(word))
+            made.append(path if word.startswith(("./", "../", "~/")) or os.path.exists(path) else word)
+        else:
+            made.append(word)
+        before = word if before not in _VALUED else ""
+    return (*made, *words[end:])
+
+
+def _whole(flag: str, path: str) -> str:
+    """From the root on; an interpreter without a slash is looked for on PATH."""
+    return path if flag == "--python" and "/" not in path else os.path.abspath(os.path.expanduser(path))
 
 
 def _program() -> tuple[str, ...]:

@@ -27,12 +27,34 @@ def test_the_unit_runs_this_very_command(sm120kit: Command, tmp_path: Path, monk
     answer = sm120kit("launch", "--render", "systemd", "--json", *asked)
     assert (answer.code, answer.err) == (0, "")
     program, *words = words_of(answer.out)
-    assert words[words.index("launch") :] == ["launch", *asked]
+    assert words[words.index("launch") :] == ["launch", f"{tmp_path}/models/q", *asked[1:]]
+    assert "REHEARSAL" not in answer.out
     assert os.path.isabs(program)
     assert f"WorkingDirectory={tmp_path}\n" in answer.out
     assert f'Environment="XDG_STATE_HOME={tmp_path}/state"\n' in answer.out
     assert "TimeoutStopSec=75\n" in answer.out
     assert "hf_abc" not in answer.out
+
+
+def test_every_path_is_whole(sm120kit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.toml").write_text("model = './m'\n")
+    given = ("--config", "f.toml", "--log-dir=logs", "--name", "qwen", "--python", "python3", "--stage", "../shm", "-v")
+    answer = sm120kit("launch", *given, "--render", "systemd", "--", "--chat-template", "./x.jinja")
+    words = words_of(answer.out)
+    assert words[words.index("launch") + 1 :] == [
+        "--config", f"{tmp_path}/f.toml", f"--log-dir={tmp_path}/logs", "--name", "qwen", "--python", "python3",
+        "--stage", f"{tmp_path.parent}/shm", "-v", "--", "--chat-template", "./x.jinja",
+    ]  # fmt: skip
+    (tmp_path / "here").mkdir()
+    for model, whole in (("here", f"{tmp_path}/here"), ("Qwen/Qwen3-32B", "Qwen/Qwen3-32B")):
+        assert words_of(sm120kit("launch", "--keep", model, "--render=systemd").out)[-1] == whole
+
+
+def test_the_unit_of_a_rehearsal_says_so(sm120kit: Command) -> None:
+    unit = sm120kit("launch", "--rehearse", "--render", "systemd").out
+    assert "# REHEARSAL: it starts stand-ins on simulated GPUs, and no server." in unit
+    assert "\nDescription=REHEARSAL of an SGLang fleet" in unit
 
 
 def test_systemd_takes_it(sm120kit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

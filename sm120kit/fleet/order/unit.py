@@ -31,6 +31,8 @@ class Unit(Struct, frozen=True):
     user: str
     environment: dict[str, str]
     drain_s: float
+    rehearsal: bool = False
+    """It starts stand-ins."""
 
 
 def render_unit(unit: Unit) -> str:
@@ -52,6 +54,7 @@ def render_unit(unit: Unit) -> str:
     ).get_template("launch.service.j2")
     return template.render(
         name=unit.name,
+        rehearsal=unit.rehearsal,
         version=__version__,
         comment=visible,
         specifiers=_specifiers,
