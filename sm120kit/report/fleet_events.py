@@ -20,7 +20,8 @@ _QUIET_S, _LONGEST_S = 0.5, 2.0
 """What happened is told when nothing more has happened for the one, or after the other."""
 
 _ON_THE_WAY = ("waiting", "loading", "verifying", "stopping")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![.,]?\d)", re.ASCII)
+"""A number that may differ between replicas; none within an address or a version."""
 
 
 class Told:

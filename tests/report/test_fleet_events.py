@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sm120kit.fleet.types import Fleet
@@ -42,6 +44,10 @@ def test_what_is_told_of_several_in_the_same_words_is_one_line() -> None:
         "replicas 0-4: started as process 900-904 on port 30000-30004",
         "qwen: x",
         "replicas 0-4: 64 requested, 37 predicted, 37 granted",
+    )
+    refused = [event(f"127.0.0.1:{port} of 1,024 (0.5.23, {port}.5 s)", 1, port) for port in (1, 2)]
+    assert changes(None, fleet(replica(1), replica(2), events=tuple(refused)))[0] == (
+        "replicas 1, 2: 127.0.0.1:1-2 of 1,024 (0.5.23, 1.5-2.5 s)"
     )
     other = fleet(replica(0), replica(1), events=(event("took 9 s", 1, 0), event("took 11 s", 1, 1)))
     assert changes(None, other)[0] == "replicas 0, 1: took 9-11 s"
@@ -129,3 +135,9 @@ def test_foreign_text_is_escaped() -> None:
     told = changes(None, fleet(replica(0, "loading", phase="a\x1b[2J\nb"), name="\x07", events=(event("\u202e"),)))
     assert told == ("\\x07: \\u202e",)
     assert Told(0).lines(loading("a\x1b[2J\nb"), 20) == ("replica 0: a\\x1b[2J\\nb, after 0:20",)
+
+
+@given(st.lists(st.text(alphabet="0123456789., :a-٣"), min_size=2, max_size=4))
+def test_no_text_of_an_event_is_too_odd(texts: list[str]) -> None:
+    events = tuple(event(text, 1, each) for each, text in enumerate(texts))
+    assert changes(None, fleet(*(replica(each, "loading") for each in range(len(texts))), events=events))
