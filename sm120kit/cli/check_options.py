@@ -1,4 +1,4 @@
-"""The options that say which checks there are and which findings somebody decided to live with."""
+"""The options that say which checks there are, and which findings count."""
 
 from __future__ import annotations
 
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 
 checks_dir_option = option(
     "--checks-dir", "checks_dirs", metavar="DIR", multiple=True, help="Read more checks from this folder; repeatable."
+)
+
+fail_on_option = option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "unknown", "never"]),
+    default="error",
+    show_default=True,
+    help="What makes the exit code 1; each takes in those before it.",
 )
 
 suppressions_option = text_option(

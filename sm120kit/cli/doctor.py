@@ -8,7 +8,13 @@ from collections.abc import Sequence
 import click
 from msgspec.structs import replace
 
-from sm120kit.cli.check_options import checks_dir_option, complete_check, suppressions_in, suppressions_option
+from sm120kit.cli.check_options import (
+    checks_dir_option,
+    complete_check,
+    fail_on_option,
+    suppressions_in,
+    suppressions_option,
+)
 from sm120kit.cli.judging import judged, with_capacity
 from sm120kit.cli.launch_options import launch_options, with_launch
 from sm120kit.cli.options import option, subcommand
@@ -45,13 +51,7 @@ failure, unless --fail-on unknown says so.
 @target_options(takes_snapshot=True)
 @option("--only", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Run these checks: 'toolkit.*'.")
 @option("--skip", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Leave these checks out.")
-@option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "unknown", "never"]),
-    default="error",
-    show_default=True,
-    help="What makes the exit code 1; each takes in those before it.",
-)
+@fail_on_option
 @suppressions_option
 @checks_dir_option
 @option(

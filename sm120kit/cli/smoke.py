@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from sm120kit.cli.check_options import checks_dir_option, suppressions_in, suppressions_option
+from sm120kit.cli.check_options import checks_dir_option, fail_on_option, suppressions_in, suppressions_option
 from sm120kit.cli.doctor import report_crashes
 from sm120kit.cli.judging import judged, with_capacity
 from sm120kit.cli.launch_options import launch_options, with_launch
@@ -69,13 +69,7 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 )
 @click.option("--rehearse", is_flag=True, help="With --level serve: a stand-in serves, on a simulated GPU.")
 @target_options(takes_snapshot=True)
-@option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "unknown", "never"]),
-    default="error",
-    show_default=True,
-    help="What makes the exit code 1; each takes in those before it.",
-)
+@fail_on_option
 @suppressions_option
 @checks_dir_option
 @option(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from sm120kit.diagnosis.types import Remedy, Repair
+
+if TYPE_CHECKING:  # rich is not needed for what is no terminal's
+    from sm120kit.report.lines import Lines
 
 REPAIR_COMMAND = "sm120kit fix"
 
@@ -44,3 +48,14 @@ def shown(remedy: Remedy) -> Shown:
         way = " --in-place" if remedy.needs_consent else ""
         return Shown(f"{remedy.text.rstrip('.')} ({REPAIR_COMMAND}{way} does this)", ())
     return Shown(remedy.text, remedy.commands)
+
+
+def write_remedies(lines: Lines, remedies: Sequence[Remedy], *, indent: int) -> None:
+    """All ways out of one thing, after a blank line: the text of each, and its commands, which are never broken."""
+    for number, remedy in enumerate(remedies):
+        text, commands = shown(remedy)
+        if number == 0:
+            lines.blank()
+        lines.prose(text, indent=indent, label="  fix" if number == 0 else "  or", label_style="green")
+        for command in commands:
+            lines.command(command, indent + 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sm120kit.diagnosis.types import Evidence, Finding, Outcome, Repair, Report, ReportedFinding, Severity
 from sm120kit.report.lines import Lines, Row
-from sm120kit.report.remedies import THIS_ENVIRONMENT, Again, shown
+from sm120kit.report.remedies import THIS_ENVIRONMENT, Again, write_remedies
 from sm120kit.report.wording import by_reason, counted, headline, open_questions, suppression_remarks, tally, unknowns
 
 _BODY = 9
@@ -57,13 +57,7 @@ def write_finding(lines: Lines, finding: ReportedFinding | Finding, *, whole: bo
     lines.blank()
     rows = [row for evidence in finding.evidence for row in _evidence_rows(evidence)]
     lines.table(rows, indent=_BODY, label="  seen", label_style="dim")
-    for number, remedy in enumerate(finding.remedies):
-        text, commands = shown(remedy)
-        if number == 0:
-            lines.blank()
-        lines.prose(text, indent=_BODY, label="  fix" if number == 0 else "  or", label_style="green")
-        for command in commands:
-            lines.command(command, _BODY + 4)
+    write_remedies(lines, finding.remedies, indent=_BODY)
 
 
 def _evidence_rows(evidence: Evidence) -> list[Row]:

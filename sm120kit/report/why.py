@@ -5,7 +5,7 @@ from __future__ import annotations
 from sm120kit.diagnosis.logs.types import Cause, LogLine, OnTarget, Why
 from sm120kit.diagnosis.types import Outcome, Repair
 from sm120kit.report.lines import Lines, Row
-from sm120kit.report.remedies import THIS_ENVIRONMENT, Again, shown
+from sm120kit.report.remedies import THIS_ENVIRONMENT, Again, write_remedies
 from sm120kit.report.wording import counted
 
 _BODY = 9
@@ -73,13 +73,7 @@ def _write_cause(lines: Lines, cause: Cause, *, whole: bool) -> None:
         lines.prose(f"{counted(cause.times, 'line')} in all{who}", indent=_BODY, style="dim")
     if cause.on_target is not None:
         _write_on_target(lines, cause.on_target)
-    for number, remedy in enumerate(cause.remedies):
-        text, commands = shown(remedy)
-        if number == 0:
-            lines.blank()
-        lines.prose(text, indent=_BODY, label="  fix" if number == 0 else "  or", label_style="green")
-        for command in commands:
-            lines.command(command, _BODY + 4)
+    write_remedies(lines, cause.remedies, indent=_BODY)
 
 
 def _write_on_target(lines: Lines, answer: OnTarget) -> None:

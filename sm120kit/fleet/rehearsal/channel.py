@@ -7,9 +7,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from sm120kit.fleet.rehearsal.loop import Callback, Loop
-
-_PIECE = 1 << 20
+from sm120kit.fleet.rehearsal.loop import Callback, Loop, received
 
 HEALTH = "HEALTH_CHECK"
 """How the id of a health probe begins: it is run only where nothing else is."""
@@ -36,12 +34,9 @@ class Channel:
             self.sock.close()
 
     def _readable(self) -> None:
-        try:
-            data = self.sock.recv(_PIECE)
-        except BlockingIOError:
+        data = received(self.sock)
+        if data is None:
             return
-        except OSError:
-            data = b""
         if not data:
             self.close()
             self.ended()

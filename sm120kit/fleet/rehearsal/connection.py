@@ -8,11 +8,10 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-from sm120kit.fleet.rehearsal.loop import Callback, Loop
+from sm120kit.fleet.rehearsal.loop import PIECE, Callback, Loop, received
 
 _MOST_HEADER = 64 << 10
 _MOST_BODY = 64 << 20
-_PIECE = 256 << 10
 
 
 class Request:
@@ -46,7 +45,7 @@ class Connection:
         self.line = ""
         self._incoming = bytearray()
         self._outgoing = bytearray()
-        self._busy = self._closing = self._closed = self._chunked = False
+        self._busy = self._closing = self._closed = False
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         loop.watch(sock, self._readable)
@@ -63,7 +62,6 @@ class Connection:
 
     def begin_stream(self) -> None:
         """Answer the request piece by piece."""
-        self._chunked = True
         self._head(200, "transfer-encoding: chunked\r\n", "text/event-stream; charset=utf-8")
         self._send()
 
@@ -94,12 +92,9 @@ class Connection:
             self.loop.after(0, self._parse)
 
     def _readable(self) -> None:
-        try:
-            data = self.sock.recv(_PIECE)
-        except BlockingIOError:
+        data = received(self.sock)
+        if data is None:
             return
-        except OSError:
-            data = b""
         if not data:
             self._close()
             return
@@ -146,7 +141,7 @@ class Connection:
             return
         try:
             while self._outgoing:
-                sent = self.sock.send(memoryview(self._outgoing)[:_PIECE])
+                sent = self.sock.send(memoryview(self._outgoing)[:PIECE])
                 del self._outgoing[:sent]
         except BlockingIOError:
             self.loop.watch(self.sock, self._readable, self._send)
@@ -213,12 +208,9 @@ class _Question:
             self.loop.watch(self.sock, self._readable)
 
     def _readable(self) -> None:
-        try:
-            data = self.sock.recv(_PIECE)
-        except BlockingIOError:
+        data = received(self.sock)
+        if data is None:
             return
-        except OSError:
-            data = b""
         self.answer += data
         if data:
             return

@@ -11,6 +11,19 @@ from collections.abc import Callable
 
 Callback = Callable[[], None]
 
+PIECE = 256 << 10
+"""Bytes that are sent or received at once."""
+
+
+def received(sock: socket.socket) -> bytes | None:
+    """What has come; empty where the other side is gone, ``None`` where nothing is there yet."""
+    try:
+        return sock.recv(PIECE)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
+
 
 class Timer:
     """Something that is done at its moment, unless it is cancelled before."""
