@@ -113,13 +113,20 @@ def _too_old(
     evidence.append(part_evidence(nvcc) if nvcc else at(f"torch is built with CUDA {release}", "torch/version.py"))
     evidence.append(at(f"asks for CUDA {needed}", source))
     return finding(
-        use.limit(Severity.ERROR) if use else Severity.ERROR,
+        _severity(case, use),
         subject,
         f"FlashInfer wants CUDA {needed} or later for compute capability {' and '.join(refused)} and meets {what}: it "
         "will say that there is no supported architecture",
         evidence,
         _remedies(case, use, needed),
     )
+
+
+def _severity(case: Case, use: Use | None) -> Severity:
+    taker = consumer(case, "flashinfer")
+    if use or taker is None:
+        return use.limit(Severity.ERROR) if use else Severity.ERROR
+    return Severity.NOTE if case.cured_by_view(taker) else Severity.ERROR
 
 
 def _remedies(case: Case, use: Use | None, needed: Release) -> list[Remedy]:

@@ -5,12 +5,12 @@ A toolkit view is live for the target, and CUDA_HOME of the examined environment
 
 ## Why it matters
 The repair lies beside the toolkit that was broken and changes nothing there: a process that is started without the
-view's variables takes the former toolkit and fails as it did before.
+view's variables takes the former toolkit, or finds none, and fails as it did before.
 
 ## How it is found
 `targets/…/current` in sm120kit's data folder leads to a view whose files are all there, and CUDA_HOME (else
-CUDA_PATH) of the environment names another place or none. What is wrong with the toolkits behind the view is then
-reported as notes only.
+CUDA_PATH) of the environment names another place or none. What is wrong with the toolkits that this environment takes
+instead, or that it finds none, is then reported as notes only: the view cures it.
 
 ## Remedy
 Source the env script in the shell or unit that starts the server, start it with `sm120kit run`, or take the repair
@@ -20,10 +20,15 @@ back with `sm120kit undo`.
 - FlashInfer 0.7.2 jit/cpp_ext.py, torch 2.13 utils/cpp_extension.py: both take CUDA_HOME before anything else
 """
 
+import posixpath
 import shlex
 from collections.abc import Iterator
 
 from sm120kit.diagnosis import CannotTell, Case, Finding, Manual, at, check, error, warning
+from sm120kit.snapshot.types import LiveView
+
+_DEFAULT = "/.local/share/sm120kit"
+"""End of the data folder that is taken without an option."""
 
 
 @check("repair.view-not-used", needs="repair")
@@ -41,14 +46,20 @@ def view_not_used(case: Case) -> Iterator[Finding | CannotTell]:
         f"This target was repaired by the toolkit view {view.path}, and this environment does not use it: {says}",
         [at(f"leads to {view.path}", view.current), at(says, case.snapshot.target.environment)],
         [
-            Manual("Source its script where the server is started", (f". {shlex.quote(view.env_script)}",)),
-            Manual("Start the server through it", (f"sm120kit run {_named(case)} -- COMMAND",)),
+            Manual(
+                "Source its script where the server is started; what is noted here about other toolkits, or about a "
+                "missing one, is cured by it",
+                (f". {shlex.quote(view.env_script)}",),
+            ),
+            Manual("Start the server through it", (f"sm120kit run {_named(case, view)} -- COMMAND",)),
         ],
     )
 
 
-def _named(case: Case) -> str:
-    """The option that names this target wherever the command is typed."""
+def _named(case: Case, view: LiveView) -> str:
+    """The options that name this target and its repair wherever the command is typed."""
     target = case.snapshot.target
     option = "--site-packages" if target.kind == "site-packages" else "--python"
-    return f"{option} {shlex.quote(target.path)}"
+    data_dir = posixpath.dirname(posixpath.dirname(posixpath.dirname(view.current)))
+    where = "" if data_dir.endswith(_DEFAULT) else f" --data-dir {shlex.quote(data_dir)}"
+    return f"{option} {shlex.quote(target.path)}{where}"

@@ -13,7 +13,8 @@ nvcc at all: `nvidia-cuda-nvcc-cu12` is only ptxas.
 ## How it is found
 Each consumer's own rule is followed, as read in its source, and the compiler it would execute is looked for. It is an
 error if one of them must compile to serve; a warning if a flashinfer-jit-cache of the same version and CUDA major
-spares FlashInfer the compiler; a note if only those need it who build extensions themselves.
+spares FlashInfer the compiler; a note if only those need it who build extensions themselves, or where a repair is in
+place that this environment does not use (`repair.view-not-used`).
 
 ## Remedy
 Set CUDA_HOME to a toolkit on disk, or install a whole one: for CUDA 13 with the extras `nvcc` and `cccl` of the
@@ -145,7 +146,10 @@ def _places(case: Case, without: Sequence[Consumer], toolkits: dict[str, Toolkit
 def _missing(case: Case, place: _Place) -> Finding:
     needing = [consumer for consumer in place.consumers if case.must_compile(consumer)]
     spared = [consumer for consumer in place.consumers if case.prebuilt_by(consumer)]
-    if place.named or needing:
+    cured = bool(case.unused_view) and all(map(case.cured_by_view, place.consumers))
+    if cured:
+        severity = Severity.NOTE
+    elif place.named or needing:
         severity = Severity.ERROR
     else:
         severity = Severity.WARNING if spared else Severity.NOTE
@@ -161,6 +165,8 @@ def _missing(case: Case, place: _Place) -> Finding:
         consequence = f"{names} cannot build extensions, which serving does not need"
     else:
         consequence = "nothing can be compiled with it"
+    if cured:
+        consequence += ", unless it uses the repair that is in place"
     return finding(
         severity, place.home or "CUDA_HOME", f"{where}: {consequence}", _evidence(case, place), _remedies(case, place)
     )

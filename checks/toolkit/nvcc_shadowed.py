@@ -92,7 +92,10 @@ def _taken(case: Case) -> list[_Taken]:
 
 
 def _severity(case: Case, each: _Taken, reason: str) -> Severity:
-    """error where the compiler taken cannot build and somebody must compile with it; else warning."""
+    """error where the compiler taken cannot build and somebody must compile with it; else warning. A note where a
+    repair is in place that serves them all."""
+    if all(map(case.cured_by_view, each.consumers)):
+        return Severity.NOTE
     needed = any(case.must_compile(consumer) for consumer in each.consumers)
     return Severity.ERROR if reason and needed else Severity.WARNING
 

@@ -50,8 +50,8 @@ class Use(msgspec.Struct, frozen=True):
     needed: bool
     """Whether something installed cannot serve without compiling through it."""
     repaired: bool = False
-    """Whether a toolkit view stands in for this tree: what is wrong with it harms nobody who uses the view, and
-    those who do not are told once (``repair.view-not-used``)."""
+    """Whether a toolkit view stands in for this tree, or would once it is used: what is wrong with the tree harms
+    nobody who uses the view, and those who do not are told once (``repair.view-not-used``)."""
     probes: tuple[LinkProbe, ...] = ()
     """The link lines of its takers. Their ``cuda_home`` is another folder where a wrapper script stands between."""
 
@@ -176,6 +176,13 @@ class Case(msgspec.Struct, frozen=True, dict=True):
         view = standing_in(self.snapshot)
         return view if view and not view.in_use else None
 
+    def cured_by_view(self, consumer: Consumer) -> bool:
+        """Whether the :attr:`unused_view` would serve this consumer: all that take the compiler of their CUDA home, and
+        have no variable that names another one."""
+        home, nvcc = consumer.cuda_home, consumer.nvcc
+        elsewhere = isinstance(home, Known) and isinstance(nvcc, Known) and nvcc.value != f"{home.value}/bin/nvcc"
+        return self.unused_view is not None and consumer.name != "triton" and not elsewhere
+
     @cached_property
     def uses(self) -> tuple[Use, ...]:
         """Every CUDA tree on disk with those who would take it: judged ones first."""
@@ -196,7 +203,8 @@ class Case(msgspec.Struct, frozen=True, dict=True):
                     consumers=takers,
                     named=named,
                     needed=any(self.must_compile(consumer) for consumer in takers),
-                    repaired=bool(set(behind) & {toolkit.home, *toolkit.aliases}),
+                    repaired=bool(set(behind) & {toolkit.home, *toolkit.aliases})
+                    or (bool(takers) and all(map(self.cured_by_view, takers))),
                     probes=tuple(probe for probe in snapshot.link_probes if probe.cuda_home in link_homes),
                 )
             )

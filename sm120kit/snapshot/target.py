@@ -163,8 +163,8 @@ def _default_interpreter(context: Context) -> tuple[str, str]:
     homes = [(name, context.environment.get(name, "")) for name in ("VIRTUAL_ENV", "CONDA_PREFIX")]
     homes.append((".venv", posixpath.join(_working_folder(), ".venv")))
     reasons = {
-        "VIRTUAL_ENV": "the active virtual environment (VIRTUAL_ENV)",
-        "CONDA_PREFIX": "the active conda environment (CONDA_PREFIX)",
+        "VIRTUAL_ENV": "the active virtual environment, VIRTUAL_ENV",
+        "CONDA_PREFIX": "the active conda environment, CONDA_PREFIX",
         ".venv": "the virtual environment .venv of the current folder",
     }
     for name, home in homes:

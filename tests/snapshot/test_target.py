@@ -98,18 +98,18 @@ def test_the_order_of_defaults(real_venv: Path, tmp_path: Path, monkeypatch: pyt
     assert (path, why) == (f"{here}/.venv/bin/python", "the virtual environment .venv of the current folder")
     monkeypatch.setenv("CONDA_PREFIX", str(real_venv))
     path, why = taken()
-    assert (path, why) == (python, "the active conda environment (CONDA_PREFIX)")
+    assert (path, why) == (python, "the active conda environment, CONDA_PREFIX")
     (tmp_path / "active").symlink_to(real_venv)
     monkeypatch.setenv("VIRTUAL_ENV", f"{tmp_path}/active")
     path, why = taken()
-    assert (path, why) == (f"{tmp_path}/active/bin/python", "the active virtual environment (VIRTUAL_ENV)")
+    assert (path, why) == (f"{tmp_path}/active/bin/python", "the active virtual environment, VIRTUAL_ENV")
 
 
 def test_a_stale_virtual_env_is_passed_over_and_told(real_venv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIRTUAL_ENV", "/no/such/venv")
     monkeypatch.setenv("CONDA_PREFIX", str(real_venv))
     assert resolve().context.target.why == (
-        "the active conda environment (CONDA_PREFIX); VIRTUAL_ENV names /no/such/venv, which has no bin/python"
+        "the active conda environment, CONDA_PREFIX; VIRTUAL_ENV names /no/such/venv, which has no bin/python"
     )
 
 

@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Unknown
-from tests.builders import CU13, flashinfer, known, named, sglang, snapshot, toolkit
-from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable, unknown
+from tests.builders import CU13, flashinfer, known, live_view, named, sglang, snapshot, toolkit
+from tests.cases.harness import a_note, an_error, broken, healthy, look_alike, not_applicable, unknown
 
 CHECK = "toolkit.nv-target-missing"
 
@@ -52,6 +52,24 @@ CASES = [
         "a conda environment without cuda-cccl",
         snapshot(toolkits=(toolkit("/opt/conda", cccl=None, layout="conda"),), consumers=(sglang(home="/opt/conda"),)),
         an_error("/opt/conda", "/opt/conda/include/cccl"),
+    ),
+    broken(
+        "CUDA_HOME names another toolkit than the one that was repaired, and the repair would serve in its place",
+        snapshot(
+            toolkits=(toolkit("/opt/cuda", cccl=None, layout="system"),),
+            consumers=(sglang(home="/opt/cuda"),),
+            live_view=live_view(),
+        ),
+        a_note("/opt/cuda", "/opt/cuda/include/cccl"),
+    ),
+    broken(
+        "a variable of its own leads FlashInfer past the repair",
+        snapshot(
+            toolkits=(toolkit("/opt/cuda", cccl=None, layout="system"),),
+            consumers=(flashinfer("0.6.7.post2", home=CU13, nvcc=known("/opt/cuda/bin/nvcc"), toolkit="/opt/cuda"),),
+            live_view=live_view(),
+        ),
+        an_error("/opt/cuda", "taken by flashinfer"),
     ),
     unknown(
         "nvcc.profile cannot be read",

@@ -10,6 +10,7 @@ from tests.builders import (
     distribution,
     flashinfer,
     known,
+    live_view,
     named,
     sglang,
     snapshot,
@@ -54,6 +55,16 @@ CASES = [
             consumers=(sglang(home="/usr/local", nvcc=known("/usr/local/bin/nvcc"), toolkit=CU13),),
             nvcc_on_path=(Nvcc("/usr/local/bin/nvcc", "/usr/local/bin/nvcc", "script", f"{CU13}/bin/nvcc"),),
         ),
+    ),
+    broken(
+        "a repair that this shell does not use has one",
+        _without(_by_default(sglang), flashinfer(home=None), live_view=live_view()),
+        a_note("CUDA_HOME", "unless it uses the repair that is in place"),
+    ),
+    broken(
+        "a repair is in place, and a variable of its own leads FlashInfer elsewhere",
+        _without(flashinfer(home=_DEFAULT, nvcc=known("/opt/bin/nvcc"), toolkit=""), live_view=live_view()),
+        an_error(_DEFAULT, "no usable bin/nvcc"),
     ),
     not_applicable(
         "torch without CUDA builds no CUDA extension",
