@@ -1,9 +1,10 @@
 """A toolkit lacks parts of its compiler: cicc, ptxas, crt, headers or another of its components
 
 ## What it finds
-A CUDA tree with an nvcc from which a consumer would compile (or which `--cuda-home` names), and which lacks one of
-the programs, headers or files that nvcc puts together. A lone link to an nvcc elsewhere is the same fault: nvcc looks
-for `nvcc.profile` beside the name it was called by, does not follow the link, and finds nothing else either.
+A CUDA tree with an nvcc from which a consumer would compile (or which `--cuda-home` or CUDA_HOME names), and which
+lacks one of the programs, headers or files that nvcc puts together. A lone link to an nvcc elsewhere is the same
+fault: nvcc looks for `nvcc.profile` beside the name it was called by, does not follow the link, and finds nothing else
+either.
 
 ## Why it matters
 nvcc itself only drives others. CUDA 13's wheels split it: `nvidia-cuda-nvcc` brings nvcc, ptxas, fatbinary and
@@ -14,7 +15,9 @@ only nvcc as a linker stops, which FlashInfer does for few modules and torch for
 ## How it is found
 The parts are looked for where this toolkit's `nvcc.profile` points. Which absence stops what was measured: each part
 was taken away from a whole 13.0 set. An error is a part without which `nvcc -c` stops; a warning one without which
-nvcc does not link, or other tools (Numba, JAX, clang) do not find what they read from a toolkit.
+nvcc does not link, or other tools (Numba, JAX, clang) do not find what they read from a toolkit. Where nothing that is
+installed takes the tree and CUDA_HOME names it all the same, an absence that stops `nvcc -c` is a warning: whoever set
+the variable means it to be used.
 
 ## Remedy
 Install the packages that bring the parts, in exactly the compiler's release; for a lone link set CUDA_HOME to the tree
@@ -71,11 +74,15 @@ SIGNATURES = [
 ]
 
 
+_VARIABLES = ("CUDA_HOME", "CUDA_PATH")
+
+
 @check("toolkit.incomplete")
 def incomplete(case: Case) -> Iterator[Finding | CannotTell]:
-    if not case.toolkits:
+    uses = [*case.toolkits, *_only_named_by_a_variable(case)]
+    if not uses:
         raise NotApplicable("no consumer takes a toolkit with an nvcc, and none is named")
-    for use in case.toolkits:
+    for use in uses:
         missing = missing_parts(use.toolkit)
         if not missing:
             continue
@@ -87,9 +94,32 @@ def incomplete(case: Case) -> Iterator[Finding | CannotTell]:
             )
             yield CannotTell(use.toolkit.home, reason)
         elif profile is None and (target := _linked_tree(case, use.toolkit)):
-            yield _lone_link(use, target)
+            yield _lone_link(case, use, target)
         else:
             yield _lacking(case, use, missing)
+
+
+def _only_named_by_a_variable(case: Case) -> list[Use]:
+    """Trees with an nvcc that the environment names, and that nothing installed takes."""
+    return [use for use in case.uses if not use.judged and use.toolkit.has_nvcc and _variable(case, use)]
+
+
+def _variable(case: Case, use: Use) -> str:
+    """CUDA_HOME, else CUDA_PATH, where the environment names this tree by it; else empty."""
+    names = (use.toolkit.home, use.toolkit.real_home, *use.toolkit.aliases)
+    environment = case.snapshot.environment
+    return next((each for each in _VARIABLES if environment.get(each, "").rstrip("/") in names), "")
+
+
+def _severity(use: Use, severity: Severity) -> Severity:
+    """The most that may be said: of a tree that only a variable names, a warning where it cannot compile."""
+    if use.judged or use.repaired or severity is not Severity.ERROR:
+        return use.limit(severity)
+    return Severity.WARNING
+
+
+def _who(case: Case, use: Use) -> str:
+    return f"taken by {use.takers}" if use.judged else f"named by {_variable(case, use)}"
 
 
 def _linked_tree(case: Case, toolkit: Toolkit) -> Toolkit | None:
@@ -102,14 +132,14 @@ def _linked_tree(case: Case, toolkit: Toolkit) -> Toolkit | None:
     return next((each for each in case.snapshot.toolkits if each.real_home == home and each is not toolkit), None)
 
 
-def _lone_link(use: Use, target: Toolkit) -> Finding:
+def _lone_link(case: Case, use: Use, target: Toolkit) -> Finding:
     nvcc = use.toolkit.part("nvcc")
     place = nvcc.path if nvcc else use.toolkit.home
     return finding(
-        use.limit(Severity.ERROR),
+        _severity(use, Severity.ERROR),
         use.toolkit.home,
         f"{place} is only a link into {target.home}: nvcc does not follow it, finds no nvcc.profile beside it, and so "
-        f"neither headers nor cicc (taken by {use.takers})",
+        f"neither headers nor cicc ({_who(case, use)})",
         [
             at(f"a symbolic link to {nvcc.links_to if nvcc else target.home}", place),
             at("no such file", f"{posixpath.dirname(place)}/nvcc.profile"),
@@ -128,7 +158,9 @@ def _lacking(case: Case, use: Use, missing: tuple[ToolkitPart, ...]) -> Finding:
     titles = "; ".join(part.title for part in stops or missing)
     consequence = "no kernel compiles" if stops else "nvcc compiles, and what needs these parts besides does not work"
     remedies: list[Remedy] = [reinstall_parts(toolkit, part_release(toolkit, "nvcc"), missing)]
-    if stops:
+    if stops and not use.judged:
+        remedies.append(Manual(f"Where nothing is to be compiled with it, leave {_variable(case, use)} unset"))
+    elif stops:
         remedies = [
             *other_toolkits(case, [toolkit.home]),
             compose_view(toolkit, "Compose a whole toolkit view"),
@@ -138,9 +170,9 @@ def _lacking(case: Case, use: Use, missing: tuple[ToolkitPart, ...]) -> Finding:
         text = "If this nvcc is a copy or a link, set CUDA_HOME to the tree that it comes from"
         remedies.append(Manual(text))
     return finding(
-        use.limit(Severity.ERROR if stops else Severity.WARNING),
+        _severity(use, Severity.ERROR if stops else Severity.WARNING),
         toolkit.home,
-        f"the toolkit {toolkit.home} (taken by {use.takers}) lacks {titles}: {consequence}",
+        f"the toolkit {toolkit.home} ({_who(case, use)}) lacks {titles}: {consequence}",
         evidence,
         remedies,
     )

@@ -43,6 +43,15 @@ CASES = [
             consumers=(sglang(home=_SYSTEM),),
         ),
     ),
+    broken(
+        "CUDA_HOME of an image names a toolkit without cicc, and nothing is installed that takes it",
+        snapshot(toolkits=(_without("cicc"),), environment={"CUDA_HOME": f"{CU13}/"}),
+        a_warning(CU13, "named by CUDA_HOME", "cicc: not found"),
+    ),
+    look_alike(
+        "a toolkit without cicc lies on disk, and CUDA_HOME names a whole one",
+        snapshot(toolkits=(_without("cicc"), toolkit(_SYSTEM, layout="system")), environment={"CUDA_HOME": _SYSTEM}),
+    ),
     broken("no nvidia-nvvm", named(toolkits=(_without("cicc", "libdevice"),)), an_error(CU13, "cicc: not found")),
     broken("no nvidia-cuda-crt", named(toolkits=(_without("crt"),)), an_error(CU13, "crt/host_config.h", "nvcc 13.0")),
     broken(
