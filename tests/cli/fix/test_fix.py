@@ -1,0 +1,94 @@
+"""``fix``, ``undo``, ``history`` over a tiny toolkit, in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.cli.fix.conftest import EMPTY, Fix
+from tests.pictures import picture
+
+
+def test_a_dry_run_shows_the_plan_and_writes_nothing(fix: Fix, tmp_path: Path) -> None:
+    before = picture(tmp_path)
+    answer = fix()
+    assert answer.code == 1
+    for words in ("toolkit.cudart-unlinkable", "The toolkit view is made of", "Nothing was written"):
+        assert words in answer.out
+    again = next(line for line in answer.out.split("\n") if line.strip().startswith("sm120kit fix --"))
+    assert f"--site-packages {tmp_path}/site-packages" in again
+    assert again.endswith("--apply")
+    data = fix.json()
+    assert (data["schema"], data["plan"]["schema"]) == ("sm120kit.fix/1", "sm120kit.repair-plan/1")
+    assert {cure["check"] for cure in data["plan"]["cures"]} == {
+        "toolkit.cudart-unlinkable", "toolkit.libcuda-stub-missing",
+    }  # fmt: skip
+    assert picture(tmp_path) == before
+
+
+def test_applied_once_and_taken_back(fix: Fix) -> None:
+    tree = picture(fix.tiny.site_packages)
+    answer = fix("--apply")
+    assert answer.code == 0, answer.err
+    assert "Repaired, as number 1. Proved: 5 passed." in answer.out
+    assert "gone" in answer.out
+    assert f"    . {fix.json()['env_script']}" in answer.out.splitlines()
+    state = fix.written()
+    assert {path for path in state if path.endswith(("env.sh", "env.fish", "env.systemd"))}
+    again = fix("--apply")
+    assert (again.code, "Nothing to repair." in again.out, fix.written()) == (0, True, state)
+    assert picture(fix.tiny.site_packages) == tree
+    history = json.loads(fix.run("history", "--json").out)
+    assert [(each["number"], each["status"]) for each in history["repairs"]] == [(1, "applied")]
+    assert fix.run("undo").code == 0
+    assert set(fix.written()) == EMPTY
+    assert fix.run("undo").code == 2
+    assert "taken back" in fix.run("history").out
+
+
+def test_the_doctor_says_once_that_the_repair_is_not_used(fix: Fix, sm120kit: Command) -> None:
+    fix.applied()
+    os.environ.update(XDG_DATA_HOME=str(fix.data_dir.parent / "xdg"))
+    (fix.data_dir.parent / "xdg").mkdir()
+    (fix.data_dir.parent / "xdg/sm120kit").symlink_to(fix.data_dir)
+    os.environ["CUDA_HOME"] = str(fix.tiny.cuda_home)
+    answer = sm120kit("doctor", "--json", "--no-system-toolkits", "--site-packages", str(fix.tiny.site_packages))
+    found = [each for each in json.loads(answer.out)["findings"] if each["severity"] != "note"]
+    assert [each["check"] for each in found] == ["repair.view-not-used"]
+
+
+def test_only_and_skip_choose_what_is_mended(fix: Fix) -> None:
+    only = fix.json("--only", "toolkit.libcuda-*")["plan"]
+    assert [cure["check"] for cure in only["cures"]] == ["toolkit.libcuda-stub-missing"]
+    skipped = fix.json("--skip", "toolkit.cudart-*", "--skip", "toolkit.libcuda-*")
+    assert skipped["plan"]["steps"] == []
+    assert fix("--only", "toolkit.nothing-such").code == 2
+
+
+def test_a_repair_that_does_not_help_takes_all_back(fix: Fix, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proof passes, and makes one of the view's own sources go: the target is read again at the end."""
+    gone = fix.tiny.cuda_home / "include/crt/host_config.h"
+    monkeypatch.setenv("PLANT", f"rm -f {shlex.quote(str(gone))}")
+    answer = fix("--apply")
+    assert answer.code == 1
+    assert "is found after the repair" in answer.err
+    assert set(fix.written()) == EMPTY
+
+
+def test_a_driver_that_does_not_load_is_no_fault_of_the_repair(fix: Fix, tmp_path: Path) -> None:
+    stub = tmp_path / "stubs/libcuda.so.1"
+    stub.parent.mkdir()
+    command = ["gcc", "-shared", "-nostdlib", "-x", "c", "-", "-Wl,-soname,libcuda.so.1", "-o", str(stub)]
+    subprocess.run(command, input=b"int cuInit(unsigned flags) { return 34; }\n", check=True)
+    variables = tmp_path / "variables.env"
+    variables.write_text(f"PATH={os.environ['PATH']}\nLD_LIBRARY_PATH={stub.parent}\n")
+    answer = fix("--apply", "--env-file", str(variables))
+    assert answer.code == 0, answer.err
+    assert "cuInit returned 34" in answer.out
+    assert "loader.stub-on-path           remains (error)" in answer.out
