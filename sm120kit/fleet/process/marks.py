@@ -23,14 +23,9 @@ _CALM_SCANS = 2
 
 
 def marked(mark: str) -> tuple[ProcessId, ...]:
-    """All living processes that carry the mark and that this user may look at."""
-    found = []
-    for pid in _all_pids():
-        if mark_of(pid) == mark:
-            process = identify(pid)
-            if process is not None:
-                found.append(process)
-    return tuple(found)
+    """All living processes that carry the mark and that this user may look at; none for an empty mark, which would be
+    that of everybody's processes."""
+    return all_marks().get(mark, ())
 
 
 def in_session(leader: int) -> tuple[ProcessId, ...]:

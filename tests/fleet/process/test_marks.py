@@ -57,6 +57,16 @@ def test_a_mark_that_begins_like_another_is_another() -> None:
     end(process)
 
 
+def test_no_mark_is_nobodys_mark() -> None:
+    # A state file without an id would otherwise be the end of every process of its user.
+    process = subprocess.Popen(FOREVER, env={**os.environ, VARIABLE: ""}, stdout=subprocess.PIPE)
+    try:
+        assert marked("") == ()
+        assert "" not in all_marks()
+    finally:
+        end(process)
+
+
 def test_a_mark_tells_whose_it_is() -> None:
     supervisor = ProcessId(17, 4711, "8e0c2e21-aaaa-bbbb")
     assert read_mark(write_mark(supervisor)) == supervisor
