@@ -8,30 +8,22 @@ from typing import Any
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
-from sm120kit.snapshot.types import (
+from sm120kit.snapshot.types.jit import BuildTools
+from sm120kit.snapshot.types.machine import Driver, Gpu, Host
+from sm120kit.snapshot.types.packages import Distribution, Interpreter, SharedObject, TorchBuild
+from sm120kit.snapshot.types.snapshot import SCHEMA, Snapshot, Target
+from sm120kit.snapshot.types.toolkits import (
     DEVELOPMENT_HEADERS,
-    SCHEMA,
-    BuildTools,
     CcclCopy,
     Consumer,
-    Distribution,
-    Driver,
     GlibcGuards,
-    Gpu,
-    Host,
     HostCompiler,
     HostCompilerLimits,
-    Interpreter,
     LinkProbe,
-    LiveView,
     Part,
-    SharedObject,
-    Snapshot,
-    Target,
     Toolkit,
-    TorchBuild,
-    ViewManifest,
 )
+from sm120kit.snapshot.types.views import LiveView, ViewManifest
 
 SITE = "/srv/venv/lib/python3.12/site-packages"
 CU13 = f"{SITE}/nvidia/cu13"

@@ -20,7 +20,7 @@ from sm120kit.diagnosis.types import (
     Severity,
     Suppression,
 )
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import named
 
 TODAY = date(2026, 11, 29)

@@ -41,7 +41,7 @@ from sm120kit.diagnosis import (
 )
 from sm120kit.diagnosis.drivers import require_own_machine
 from sm120kit.diagnosis.gpus import model_by_product
-from sm120kit.snapshot.types import Gpu
+from sm120kit.snapshot.types.machine import Gpu
 
 SIGNATURES = [
     Signature(

@@ -38,7 +38,7 @@ from sm120kit.diagnosis import (
     finding,
 )
 from sm120kit.diagnosis.flashinfer import flashinfer_rule
-from sm120kit.snapshot.types import Distribution
+from sm120kit.snapshot.types.packages import Distribution
 
 SIGNATURES = [
     Signature(

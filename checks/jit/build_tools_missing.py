@@ -40,7 +40,7 @@ from sm120kit.diagnosis import (
     finding,
 )
 from sm120kit.diagnosis.serving import builders, consumer, engine, listed
-from sm120kit.snapshot.types import Consumer
+from sm120kit.snapshot.types.toolkits import Consumer
 
 SIGNATURES = [
     Signature(

@@ -35,7 +35,7 @@ from sm120kit.diagnosis import (
     check,
     finding,
 )
-from sm120kit.snapshot.types import BuiltModules
+from sm120kit.snapshot.types.jit import BuiltModules
 
 
 @check("jit.cache-other-arch")

@@ -27,7 +27,7 @@ import shlex
 from collections.abc import Iterator
 
 from sm120kit.diagnosis import CannotTell, Case, Finding, Known, Manual, NotApplicable, Unknown, at, check, warning
-from sm120kit.snapshot.types import BuiltModules
+from sm120kit.snapshot.types.jit import BuiltModules
 
 
 @check("jit.stale-cache")

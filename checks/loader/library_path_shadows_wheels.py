@@ -40,7 +40,7 @@ from sm120kit.diagnosis import (
     read_table,
 )
 from sm120kit.diagnosis.wheels import WheelLibrary
-from sm120kit.snapshot.types import Shadow
+from sm120kit.snapshot.types.packages import Shadow
 
 SIGNATURES = [
     Signature(

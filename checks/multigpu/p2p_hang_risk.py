@@ -42,7 +42,7 @@ from sm120kit.diagnosis import (
     finding,
 )
 from sm120kit.diagnosis.drivers import require_own_machine
-from sm120kit.snapshot.types import PciPath
+from sm120kit.snapshot.types.machine import PciPath
 
 _SUBJECT = "GPUs on PCI"
 _TRANSLATING = ("DMA", "DMA-FQ")

@@ -25,7 +25,7 @@ import shlex
 from collections.abc import Iterator
 
 from sm120kit.diagnosis import CannotTell, Case, Finding, Manual, at, check, error, warning
-from sm120kit.snapshot.types import LiveView
+from sm120kit.snapshot.types.views import LiveView
 
 _DEFAULT = "/.local/share/sm120kit"
 """End of the data folder that is taken without an option."""

@@ -39,7 +39,7 @@ from sm120kit.diagnosis import (
 from sm120kit.diagnosis.asked import Server, backends_of, is_known, known_range
 from sm120kit.diagnosis.pins import SKIP_VARIABLE, Minimum, minimums, skips_assertions
 from sm120kit.diagnosis.versions import older
-from sm120kit.snapshot.types import Distribution
+from sm120kit.snapshot.types.packages import Distribution
 
 SIGNATURES = [
     Signature(

@@ -49,7 +49,7 @@ from sm120kit.diagnosis import (
 from sm120kit.diagnosis.cccl import version_key
 from sm120kit.diagnosis.releases import part_release
 from sm120kit.diagnosis.remedies import cccl_package, compose_view
-from sm120kit.snapshot.types import CcclCopy
+from sm120kit.snapshot.types.toolkits import CcclCopy
 
 _VARIABLES = ("CPATH", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 

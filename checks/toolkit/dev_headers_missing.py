@@ -46,7 +46,7 @@ from sm120kit.diagnosis.development_headers import DevelopmentHeader, ModuleHead
 from sm120kit.diagnosis.host_compilers import flags_of
 from sm120kit.diagnosis.releases import part_release
 from sm120kit.diagnosis.remedies import toolkit_release
-from sm120kit.snapshot.types import Toolkit
+from sm120kit.snapshot.types.toolkits import Toolkit
 
 SIGNATURES = [
     Signature(

@@ -46,7 +46,7 @@ from sm120kit.diagnosis import (
 )
 from sm120kit.diagnosis.host_compilers import chosen_compilers
 from sm120kit.diagnosis.remedies import install_toolkit
-from sm120kit.snapshot.types import GlibcGuards
+from sm120kit.snapshot.types.toolkits import GlibcGuards
 
 SIGNATURES = [
     Signature(

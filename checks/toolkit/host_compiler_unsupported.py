@@ -52,7 +52,7 @@ from sm120kit.diagnosis.host_compilers import (
     major_of,
     older_compilers,
 )
-from sm120kit.snapshot.types import HostCompilerLimits
+from sm120kit.snapshot.types.toolkits import HostCompilerLimits
 
 SIGNATURES = [
     Signature(

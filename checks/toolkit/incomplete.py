@@ -52,7 +52,7 @@ from sm120kit.diagnosis.alternatives import other_toolkits, take
 from sm120kit.diagnosis.parts import ToolkitPart, missing_parts
 from sm120kit.diagnosis.releases import part_release
 from sm120kit.diagnosis.remedies import compose_view, reinstall_parts
-from sm120kit.snapshot.types import Toolkit
+from sm120kit.snapshot.types.toolkits import Toolkit
 
 SIGNATURES = [
     Signature(

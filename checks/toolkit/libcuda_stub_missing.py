@@ -55,7 +55,7 @@ from sm120kit.diagnosis.linking import (
     repairs,
     take_real_home,
 )
-from sm120kit.snapshot.types import Toolkit
+from sm120kit.snapshot.types.toolkits import Toolkit
 
 SIGNATURES = [
     Signature(

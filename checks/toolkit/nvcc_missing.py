@@ -51,7 +51,7 @@ from sm120kit.diagnosis import (
 from sm120kit.diagnosis.alternatives import other_toolkits, site_packages, torch_release
 from sm120kit.diagnosis.releases import part_release
 from sm120kit.diagnosis.remedies import compose_view, install_toolkit
-from sm120kit.snapshot.types import Consumer, Toolkit
+from sm120kit.snapshot.types.toolkits import Consumer, Toolkit
 
 _DEFAULT = "/usr/local/cuda"
 

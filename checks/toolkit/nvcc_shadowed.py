@@ -47,7 +47,7 @@ from sm120kit.diagnosis import (
 )
 from sm120kit.diagnosis.alternatives import misfit, other_toolkits, take
 from sm120kit.diagnosis.releases import part_release
-from sm120kit.snapshot.types import Consumer, Nvcc, Toolkit
+from sm120kit.snapshot.types.toolkits import Consumer, Nvcc, Toolkit
 
 
 class _Taken(msgspec.Struct, frozen=True):

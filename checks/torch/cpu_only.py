@@ -37,7 +37,7 @@ from sm120kit.diagnosis import (
     error,
 )
 from sm120kit.diagnosis.torch_wheels import wheels_for
-from sm120kit.snapshot.types import TorchBuild
+from sm120kit.snapshot.types.packages import TorchBuild
 
 SIGNATURES = [
     Signature(

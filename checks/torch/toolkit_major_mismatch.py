@@ -44,7 +44,8 @@ from sm120kit.diagnosis import (
 from sm120kit.diagnosis.alternatives import other_toolkits, site_packages
 from sm120kit.diagnosis.releases import part_release
 from sm120kit.diagnosis.remedies import install_toolkit
-from sm120kit.snapshot.types import Part, Toolkit, TorchBuild
+from sm120kit.snapshot.types.packages import TorchBuild
+from sm120kit.snapshot.types.toolkits import Part, Toolkit
 
 SIGNATURES = [
     Signature(

@@ -44,7 +44,7 @@ from sm120kit.diagnosis import (
 from sm120kit.diagnosis.architectures import release_supports
 from sm120kit.diagnosis.serving import consumer, engine
 from sm120kit.diagnosis.triton import TritonPtxas, is_blackwell, triton_ptxas
-from sm120kit.snapshot.types import Consumer
+from sm120kit.snapshot.types.toolkits import Consumer
 
 SIGNATURES = [
     Signature(

@@ -41,7 +41,7 @@ from sm120kit.diagnosis import (
 )
 from sm120kit.diagnosis.serving import is_loaded
 from sm120kit.diagnosis.wheels import has_cuda_torch, kernel_remedy
-from sm120kit.snapshot.types import SharedObject, TorchBuild
+from sm120kit.snapshot.types.packages import SharedObject, TorchBuild
 
 SIGNATURES = [
     Signature(

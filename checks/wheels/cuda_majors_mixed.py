@@ -45,7 +45,7 @@ from sm120kit.diagnosis import (
 from sm120kit.diagnosis.alternatives import torch_release
 from sm120kit.diagnosis.serving import listed
 from sm120kit.diagnosis.wheels import has_cuda_torch, is_cuda_library
-from sm120kit.snapshot.types import Distribution, SharedFile
+from sm120kit.snapshot.types.packages import Distribution, SharedFile
 
 SIGNATURES = [
     Signature(

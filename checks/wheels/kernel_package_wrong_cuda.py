@@ -43,7 +43,7 @@ from sm120kit.diagnosis import (
 from sm120kit.diagnosis.alternatives import torch_release
 from sm120kit.diagnosis.serving import is_loaded, listed
 from sm120kit.diagnosis.wheels import has_cuda_torch, is_cuda_library, kernel_remedy, kernel_wheel
-from sm120kit.snapshot.types import SharedObject
+from sm120kit.snapshot.types.packages import SharedObject
 
 SIGNATURES = [
     Signature(

@@ -38,7 +38,7 @@ from sm120kit.diagnosis import (
 )
 from sm120kit.diagnosis.serving import listed
 from sm120kit.diagnosis.versions import older
-from sm120kit.snapshot.types import SharedFile
+from sm120kit.snapshot.types.packages import SharedFile
 
 SIGNATURES = [
     Signature(

@@ -12,7 +12,7 @@ from sm120kit.diagnosis.case import Request
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.target_files import open_files
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 
 def predict_for_case(request: Request, snapshot: Snapshot) -> Fact[CapacityPrediction] | None:

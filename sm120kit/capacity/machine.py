@@ -8,7 +8,7 @@ from sm120kit.diagnosis.gpus import model_by_product
 from sm120kit.diagnosis.tables import Row, read_table
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 TAKEN_BEFORE_LOADING = 3 * GIB // 2
 """Bytes of a card's memory, as nvidia-smi prints it, that are gone before a server loads anything: the driver's part,

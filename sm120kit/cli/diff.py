@@ -22,7 +22,7 @@ from sm120kit.diagnosis.run import run_checks
 from sm120kit.diagnosis.types import Outcome, Report
 from sm120kit.errors import FINDINGS, GOOD, OWN_FAULT, Sm120kitError
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 EPILOG = """\b
 Examples:

@@ -13,7 +13,7 @@ from sm120kit.cli.text_option import text_option
 from sm120kit.diagnosis.case import Request
 from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

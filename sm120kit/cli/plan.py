@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sm120kit.diagnosis.case import NamedGpu
     from sm120kit.diagnosis.launch import LaunchLine
     from sm120kit.engines.sglang.observed import Observed
-    from sm120kit.snapshot.types import Snapshot
+    from sm120kit.snapshot.types.snapshot import Snapshot
 
 _GIB = 1 << 30
 

@@ -13,7 +13,7 @@ from sm120kit.data_dir import open_data_dir
 from sm120kit.errors import Sm120kitError
 from sm120kit.repair.types import Naming, Plan
 from sm120kit.snapshot.target import TargetOptions
-from sm120kit.snapshot.types import Target
+from sm120kit.snapshot.types.snapshot import Target
 
 _BY_PLACE = ("python", "site_packages")
 """One environment has many spellings of these: whether it is the plan's is told by the place they lead to."""

@@ -28,7 +28,7 @@ from sm120kit.diagnosis.types import FailOn, ProofReport
 from sm120kit.errors import GOOD, Sm120kitError
 from sm120kit.smoke.types import Level, SmokeReport, Step
 from sm120kit.smoke.verdict import prove_step, smoke_exit_code, smoke_report, static_step
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from sm120kit.smoke.render import Kind

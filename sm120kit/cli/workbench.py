@@ -17,7 +17,8 @@ from sm120kit.environment import applied, compute
 from sm120kit.errors import USAGE, Sm120kitError
 from sm120kit.snapshot.facts import Known
 from sm120kit.snapshot.target import TargetOptions
-from sm120kit.snapshot.types import LiveView, Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
+from sm120kit.snapshot.types.views import LiveView
 
 
 @dataclass(frozen=True)

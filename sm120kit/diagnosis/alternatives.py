@@ -12,7 +12,7 @@ from sm120kit.diagnosis.parts import missing_parts
 from sm120kit.diagnosis.releases import Release, part_release
 from sm120kit.diagnosis.types import Manual
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import Toolkit
+from sm120kit.snapshot.types.toolkits import Toolkit
 
 
 def torch_release(case: Case) -> Release | None:

@@ -8,7 +8,7 @@ from sm120kit.diagnosis.releases import Release
 from sm120kit.diagnosis.tables import Row, read_table
 from sm120kit.patterns import pattern
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import Part, Toolkit
+from sm120kit.snapshot.types.toolkits import Part, Toolkit
 
 _TARGET = pattern(r"(\d{1,2}\.\d)([af]?)(?:\+PTX)?")
 

@@ -9,7 +9,10 @@ import msgspec
 
 from sm120kit.diagnosis.types import ProofReport, Severity
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
-from sm120kit.snapshot.types import Consumer, Distribution, LinkProbe, LiveView, Snapshot, Toolkit
+from sm120kit.snapshot.types.packages import Distribution
+from sm120kit.snapshot.types.snapshot import Snapshot
+from sm120kit.snapshot.types.toolkits import Consumer, LinkProbe, Toolkit
+from sm120kit.snapshot.types.views import LiveView
 
 if TYPE_CHECKING:  # most runs are asked about no server, and do without
     from sm120kit.diagnosis.capacity import CapacityPrediction

@@ -7,7 +7,7 @@ import msgspec
 from sm120kit.diagnosis.case import Use
 from sm120kit.diagnosis.tables import Row, read_table
 from sm120kit.snapshot.facts import Fact
-from sm120kit.snapshot.types import CcclCopy, Toolkit
+from sm120kit.snapshot.types.toolkits import CcclCopy, Toolkit
 
 Feature = Literal["headers-check", "headers-check-can-be-disabled"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sm120kit.diagnosis.types import COMPARISON_SCHEMA, Comparison, Report, ReportedFinding, Severity
-from sm120kit.snapshot.types import Change
+from sm120kit.snapshot.types.snapshot import Change
 from sm120kit.version import __version__
 
 

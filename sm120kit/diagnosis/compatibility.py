@@ -16,7 +16,7 @@ from sm120kit.diagnosis.releases import Release, part_release
 from sm120kit.diagnosis.remedies import ToolkitRelease, toolkit_release
 from sm120kit.diagnosis.tables import read_table
 from sm120kit.snapshot.facts import Known, Unknown
-from sm120kit.snapshot.types import Part, Toolkit
+from sm120kit.snapshot.types.toolkits import Part, Toolkit
 
 COMPARED = ("cicc", "ptxas", "fatbinary", "cudafe++", "crt", "runtime-headers")
 """Parts whose release is held against nvcc's."""

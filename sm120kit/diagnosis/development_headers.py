@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from sm120kit.diagnosis.releases import Release
 from sm120kit.diagnosis.tables import Row, read_table
 from sm120kit.snapshot.facts import Fact, Known
-from sm120kit.snapshot.types import Consumer
+from sm120kit.snapshot.types.toolkits import Consumer
 
 
 class DevelopmentHeader(Row, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sm120kit.diagnosis.types import Evidence, Finding, Remedy, Severity
 from sm120kit.snapshot.facts import Fact, Known
-from sm120kit.snapshot.types import Part
+from sm120kit.snapshot.types.toolkits import Part
 
 
 def finding(

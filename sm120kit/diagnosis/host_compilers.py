@@ -10,7 +10,7 @@ import msgspec
 
 from sm120kit.diagnosis.case import Case, Use
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import Consumer, HostCompiler, HostCompilerLimits
+from sm120kit.snapshot.types.toolkits import Consumer, HostCompiler, HostCompilerLimits
 
 PASS_CC = frozenset({"flashinfer", "torch.utils.cpp_extension"})
 """Consumers that give nvcc ``$CC`` as -ccbin (flashinfer jit/cpp_ext.py, torch utils/cpp_extension.py)."""

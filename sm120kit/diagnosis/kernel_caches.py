@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from sm120kit.diagnosis.case import Case
-from sm120kit.snapshot.types import Mount
+from sm120kit.snapshot.types.machine import Mount
 
 
 class KernelCache(msgspec.Struct, frozen=True):

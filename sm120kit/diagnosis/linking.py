@@ -14,7 +14,7 @@ from sm120kit.diagnosis.releases import part_release
 from sm120kit.diagnosis.remedies import compose_view
 from sm120kit.diagnosis.types import CannotTell, Evidence, Manual, Remedy, Repair, Severity
 from sm120kit.snapshot.facts import Known, Unknown
-from sm120kit.snapshot.types import Consumer, LinkProbe, Toolkit
+from sm120kit.snapshot.types.toolkits import Consumer, LinkProbe, Toolkit
 
 
 class LinkFailure(msgspec.Struct, frozen=True):

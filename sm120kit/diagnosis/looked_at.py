@@ -8,7 +8,9 @@ from typing import TypeVar
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.types import Fact, FactGroup
 from sm120kit.snapshot import facts
-from sm120kit.snapshot.types import CcclCopy, Consumer, Gpu, LinkProbe, Part, Snapshot, Toolkit
+from sm120kit.snapshot.types.machine import Gpu
+from sm120kit.snapshot.types.snapshot import Snapshot
+from sm120kit.snapshot.types.toolkits import CcclCopy, Consumer, LinkProbe, Part, Toolkit
 
 T = TypeVar("T")
 

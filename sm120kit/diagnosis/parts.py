@@ -3,7 +3,7 @@
 from typing import Literal
 
 from sm120kit.diagnosis.tables import Row, read_table
-from sm120kit.snapshot.types import Toolkit
+from sm120kit.snapshot.types.toolkits import Toolkit
 
 
 class ToolkitPart(Row, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from sm120kit.snapshot.facts import Fact, Known
-from sm120kit.snapshot.types import Toolkit
+from sm120kit.snapshot.types.toolkits import Toolkit
 
 
 class Release(msgspec.Struct, frozen=True, order=True):

@@ -7,7 +7,7 @@ from sm120kit.diagnosis.parts import ToolkitPart
 from sm120kit.diagnosis.releases import Release
 from sm120kit.diagnosis.tables import Row, read_table
 from sm120kit.diagnosis.types import Manual, Repair
-from sm120kit.snapshot.types import Toolkit
+from sm120kit.snapshot.types.toolkits import Toolkit
 
 
 class ToolkitRelease(Row, frozen=True, kw_only=True):

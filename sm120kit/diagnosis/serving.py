@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from sm120kit.diagnosis.case import Case
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import Consumer, Distribution, SharedObject
+from sm120kit.snapshot.types.packages import Distribution, SharedObject
+from sm120kit.snapshot.types.toolkits import Consumer
 
 ENGINES = ("sglang", "vllm")
 

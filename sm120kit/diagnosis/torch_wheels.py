@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from sm120kit.diagnosis.releases import Release
 from sm120kit.diagnosis.tables import Row, read_table
-from sm120kit.snapshot.types import TorchBuild
+from sm120kit.snapshot.types.packages import TorchBuild
 
 INDEX = "https://download.pytorch.org/whl"
 """Below it lies one package index per CUDA release (``cu128``)."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from sm120kit.snapshot.types import Change
+from sm120kit.snapshot.types.snapshot import Change
 
 SCHEMA = "sm120kit.report/1"
 COMPARISON_SCHEMA = "sm120kit.comparison/1"

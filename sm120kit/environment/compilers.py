@@ -12,7 +12,7 @@ from sm120kit.diagnosis import Case, Known, Use
 from sm120kit.diagnosis.host_compilers import ChosenCompiler, chosen_compilers, limit_of, major_of, older_compilers
 from sm120kit.environment.home import Home
 from sm120kit.environment.types import KEPT, Variable
-from sm120kit.snapshot.types import HostCompiler, HostCompilerLimits, Toolkit
+from sm120kit.snapshot.types.toolkits import HostCompiler, HostCompilerLimits, Toolkit
 
 _NAMES = ("CC", "CXX", "NVCC_CCBIN")
 _USES = {

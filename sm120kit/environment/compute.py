@@ -13,7 +13,7 @@ from sm120kit.environment.home import Home, choose_home
 from sm120kit.environment.jobs import job_variables
 from sm120kit.environment.ptxas import triton_variables
 from sm120kit.environment.types import Environment, Variable
-from sm120kit.snapshot.types import Toolkit
+from sm120kit.snapshot.types.toolkits import Toolkit
 
 
 def compute(case: Case, cuda_home: str = "", toolkit: Toolkit | None = None) -> Environment:

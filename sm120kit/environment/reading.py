@@ -13,7 +13,7 @@ from sm120kit.environment.compute import compute
 from sm120kit.environment.types import Environment
 from sm120kit.snapshot.collect import take_snapshot
 from sm120kit.snapshot.target import TargetOptions
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 
 class Healthy(NamedTuple):

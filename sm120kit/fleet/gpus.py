@@ -43,7 +43,7 @@ class NvmlReader:
         from sm120kit.snapshot.facts import Known, Unknown
         from sm120kit.snapshot.files import Files
         from sm120kit.snapshot.loader import Loader
-        from sm120kit.snapshot.types import Target
+        from sm120kit.snapshot.types.snapshot import Target
 
         target = Target("interpreter", sys.executable, "the GPUs of this machine")
         context = Context(Files(""), self._environment, (), live=True, target=target)

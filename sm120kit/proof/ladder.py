@@ -16,7 +16,7 @@ from sm120kit.diagnosis.releases import Release
 from sm120kit.proof import load_child
 from sm120kit.proof.types import Rung
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import Consumer
+from sm120kit.snapshot.types.toolkits import Consumer
 
 _KERNEL = """#include <cuda_fp16.h>
 #include <cuda_bf16.h>

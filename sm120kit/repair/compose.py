@@ -18,7 +18,7 @@ from sm120kit.diagnosis.remedies import toolkit_release
 from sm120kit.repair.types import Choice
 from sm120kit.snapshot.facts import Known
 from sm120kit.snapshot.nvcc_profile import evaluate
-from sm120kit.snapshot.types import Part, Toolkit
+from sm120kit.snapshot.types.toolkits import Part, Toolkit
 
 _NO_SOURCES = ("view", "distro")
 """A view is made of other trees, and a distribution keeps CUDA's headers and libraries among all others."""

@@ -20,7 +20,7 @@ from sm120kit.repair.paths import read_state
 from sm120kit.repair.types import Absent, Action, MakeDirectory, MakeLink, Step, WriteFile
 from sm120kit.repair.view import CCCL_NAMES, Names, searches_cccl
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import Toolkit
+from sm120kit.snapshot.types.toolkits import Toolkit
 
 _LAYOUTS = ("wheel-cu13", "system", "unknown")
 """Trees that hold CUDA and nothing else."""

@@ -11,7 +11,7 @@ from sm120kit.diagnosis.remedies import ToolkitRelease, toolkit_release
 from sm120kit.diagnosis.tables import read_table
 from sm120kit.repair.compose import unfit_for_nvcc, whole_cccl_sources
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import Toolkit
+from sm120kit.snapshot.types.toolkits import Toolkit
 
 _WHEELS = {
     "nvcc": "nvidia-cuda-nvcc",

@@ -39,7 +39,7 @@ from sm120kit.repair.types import (
 )
 from sm120kit.repair.view import dependencies_of, lay_out, list_names, manifest_of, view_steps
 from sm120kit.snapshot.facts import Known, Source
-from sm120kit.snapshot.types import LiveView
+from sm120kit.snapshot.types.views import LiveView
 from sm120kit.version import __version__
 
 Scripts = Callable[[Case, str], Mapping[str, bytes]]

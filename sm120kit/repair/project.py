@@ -16,7 +16,8 @@ from sm120kit.repair.compose import Composition
 from sm120kit.repair.types import Cured
 from sm120kit.repair.view import Layout
 from sm120kit.snapshot.facts import Known, Source
-from sm120kit.snapshot.types import CcclCopy, Consumer, LinkProbe, LiveView, Part, Toolkit
+from sm120kit.snapshot.types.toolkits import CcclCopy, Consumer, LinkProbe, Part, Toolkit
+from sm120kit.snapshot.types.views import LiveView
 
 _PLANNED = Source("system", "the plan")
 

@@ -18,7 +18,8 @@ import msgspec
 from sm120kit.repair.compose import Composition
 from sm120kit.repair.types import Absent, Action, Dependency, MakeDirectory, MakeLink, Step, WriteFile
 from sm120kit.snapshot.live_view import MANIFEST
-from sm120kit.snapshot.types import Toolkit, ViewManifest, ViewSource
+from sm120kit.snapshot.types.toolkits import Toolkit
+from sm120kit.snapshot.types.views import ViewManifest, ViewSource
 
 CCCL_NAMES = ("nv", "cuda", "cub", "thrust")
 

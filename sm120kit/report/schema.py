@@ -26,8 +26,8 @@ from sm120kit.repair.types import (
 )
 from sm120kit.smoke.types import SCHEMA as SMOKE_SCHEMA
 from sm120kit.smoke.types import SmokeReport
-from sm120kit.snapshot.types import SCHEMA as SNAPSHOT_SCHEMA
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import SCHEMA as SNAPSHOT_SCHEMA
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 DOCUMENTS: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "report": (REPORT_SCHEMA, Report),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
-from sm120kit.snapshot.types import BuildTools, Interpreter
+from sm120kit.snapshot.types.jit import BuildTools
+from sm120kit.snapshot.types.packages import Interpreter
 
 
 def read_build_tools(context: Context, interpreter: Fact[Interpreter]) -> BuildTools:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.records import RecordIndex
-from sm120kit.snapshot.types import CcclCopy
+from sm120kit.snapshot.types.toolkits import CcclCopy
 
 _STD_HEADERS = ("cuda/std/__cccl/version.h", "cuda/std/detail/libcxx/include/__cccl/version.h")
 """CCCL_VERSION, since CCCL 2.7 and up to 2.6."""

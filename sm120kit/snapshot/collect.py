@@ -32,7 +32,9 @@ from sm120kit.snapshot.shared_objects import read_shared_objects
 from sm120kit.snapshot.target import ResolvedTarget, TargetOptions, resolve_target
 from sm120kit.snapshot.toolkits import read_toolkits
 from sm120kit.snapshot.torch_build import read_torch_build
-from sm120kit.snapshot.types import SCHEMA, LiveView, Mount, Snapshot
+from sm120kit.snapshot.types.machine import Mount
+from sm120kit.snapshot.types.snapshot import SCHEMA, Snapshot
+from sm120kit.snapshot.types.views import LiveView
 from sm120kit.snapshot.variables import kept_variables
 from sm120kit.snapshot.wheel_libraries import library_dirs, read_shadows, read_shared_files
 from sm120kit.version import __version__

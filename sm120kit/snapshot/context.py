@@ -10,7 +10,7 @@ import msgspec
 
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.runner import Ran, RunFailure, run
-from sm120kit.snapshot.types import Target
+from sm120kit.snapshot.types.snapshot import Target
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """PATH of a target that sets none."""

@@ -11,7 +11,7 @@ import re
 from sm120kit.patterns import pattern
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
-from sm120kit.snapshot.types import GlibcGuards, HostCompilerLimits
+from sm120kit.snapshot.types.toolkits import GlibcGuards, HostCompilerLimits
 
 _LAUNCH = pattern(rb"^[ \t]*#[ \t]*define[ \t]+__cudaLaunch\(([^)\r\n]*)\)", re.MULTILINE)
 _GCC = pattern(r"^[ \t]*#[ \t]*if[ \t]+__GNUC__[ \t]*>[ \t]*(\d{1,4})\b", re.MULTILINE)

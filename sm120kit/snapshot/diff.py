@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from sm120kit.snapshot.types import Change, Snapshot
+from sm120kit.snapshot.types.snapshot import Change, Snapshot
 
 ABSENT = "absent"
 

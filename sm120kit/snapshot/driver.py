@@ -17,7 +17,7 @@ from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.loader import Loader
 from sm120kit.snapshot.runner import DidNotAnswer, RunFailure
-from sm120kit.snapshot.types import Driver, Gpu, GpuProcess, LostGpu
+from sm120kit.snapshot.types.machine import Driver, Gpu, GpuProcess, LostGpu
 
 ANSWER_LIMIT_S = 5.0
 """Seconds NVML may take. A driver without persistence mode wakes every GPU first, about a second each."""

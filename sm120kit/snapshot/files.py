@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from sm120kit.patterns import pattern
 
 if TYPE_CHECKING:  # a child process reads files without it, and starts in a third of the time
-    from sm120kit.snapshot.types import Mount
+    from sm120kit.snapshot.types.machine import Mount
 
 READ_LIMIT = 4 << 20
 """Bytes read of one file unless a caller knows better."""

@@ -15,7 +15,7 @@ from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.loader import Loader
 from sm120kit.snapshot.pci_paths import read_pci_paths
-from sm120kit.snapshot.types import Host, Mount
+from sm120kit.snapshot.types.machine import Host, Mount
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from sm120kit.snapshot.compiler_command import compiler_of, words
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.runner import RunFailure
-from sm120kit.snapshot.types import HostCompiler
+from sm120kit.snapshot.types.toolkits import HostCompiler
 
 Kind = Literal["gcc", "clang", "other"]
 

@@ -15,7 +15,7 @@ from sm120kit.patterns import pattern
 from sm120kit.snapshot.context import DEFAULT_PATH
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.interpreter import existing, extra_folders
-from sm120kit.snapshot.types import Interpreter
+from sm120kit.snapshot.types.packages import Interpreter
 
 COMMON_HOMES = ("/venv", "/.venv", "/app/.venv", "/app/venv", "/root/.venv", "/workspace/.venv")
 """Where images put a virtual environment when no variable names it; every folder of /opt is looked at too."""

@@ -10,7 +10,7 @@ from sm120kit.snapshot import interpreter_child
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.runner import RunFailure
-from sm120kit.snapshot.types import Interpreter
+from sm120kit.snapshot.types.packages import Interpreter
 
 ANSWER_LIMIT_S = 10.0
 """Seconds an interpreter may take; one on a cold network disk takes several."""

@@ -23,7 +23,7 @@ from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.records import Distributions
-from sm120kit.snapshot.types import BuildLock, BuiltModules
+from sm120kit.snapshot.types.jit import BuildLock, BuiltModules
 
 Keeper = Literal["flashinfer", "tvm-ffi"]
 

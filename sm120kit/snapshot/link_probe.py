@@ -22,7 +22,7 @@ from sm120kit.snapshot.consumers.visibility import visible
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.runner import RunFailure
-from sm120kit.snapshot.types import Consumer, LinkProbe, Toolkit
+from sm120kit.snapshot.types.toolkits import Consumer, LinkProbe, Toolkit
 
 OUTPUT_LIMIT = 4 << 10
 """Characters kept of a linker's words."""

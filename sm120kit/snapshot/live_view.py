@@ -10,7 +10,7 @@ import msgspec
 
 from sm120kit.data_dir import DataDir
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
-from sm120kit.snapshot.types import LiveView, ViewManifest
+from sm120kit.snapshot.types.views import LiveView, ViewManifest
 
 MANIFEST = "sm120kit-view.json"
 

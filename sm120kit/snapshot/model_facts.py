@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from sm120kit.snapshot.types import Struct
+from sm120kit.snapshot.types.base import Struct
 
 AttentionKind = Literal["mha", "mla"]
 LinearKind = Literal["gdn", "mamba2", "kda", "lightning", "unknown"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sm120kit.snapshot.types import Mount
+from sm120kit.snapshot.types.machine import Mount
 
 SLOW_FILE_SYSTEMS = frozenset(
     {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sm120kit.snapshot.consumers.visibility import visible
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.nvcc_wrapper import HEAD, executed_by
-from sm120kit.snapshot.types import Nvcc
+from sm120kit.snapshot.types.toolkits import Nvcc
 
 _MOST_SCRIPTS = 5
 

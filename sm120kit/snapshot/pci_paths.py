@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from sm120kit.patterns import pattern
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
-from sm120kit.snapshot.types import PciPath
+from sm120kit.snapshot.types.machine import PciPath
 
 _DEVICES = "/sys/bus/pci/devices"
 _ADDRESS = pattern(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")

@@ -16,7 +16,7 @@ import msgspec
 from sm120kit.patterns import pattern
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
-from sm120kit.snapshot.types import Distribution
+from sm120kit.snapshot.types.packages import Distribution
 
 _RECORD_LIMIT = 16 << 20
 _COMMA = b"\0"

@@ -20,7 +20,7 @@ from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.loader import Loader
 from sm120kit.snapshot.records import Distributions
-from sm120kit.snapshot.types import Distribution, Interpreter, SharedObject
+from sm120kit.snapshot.types.packages import Distribution, Interpreter, SharedObject
 
 Role = Literal["always", "hopper", "on-demand"]
 

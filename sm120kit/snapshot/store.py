@@ -8,7 +8,7 @@ import msgspec
 
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
 from sm120kit.snapshot.files import Files
-from sm120kit.snapshot.types import SCHEMA, Snapshot
+from sm120kit.snapshot.types.snapshot import SCHEMA, Snapshot
 from sm120kit.text import encode_json
 
 SIZE_LIMIT = 64 << 20

@@ -22,7 +22,8 @@ from sm120kit.snapshot.interpreter import (
     own_interpreter,
 )
 from sm120kit.snapshot.runner import RunFailure
-from sm120kit.snapshot.types import Interpreter, Target
+from sm120kit.snapshot.types.packages import Interpreter
+from sm120kit.snapshot.types.snapshot import Target
 
 if TYPE_CHECKING:  # only those who examine an archive load what reads it
     from sm120kit.snapshot.image.open import Image

@@ -25,7 +25,7 @@ _MOST_WRAPPERS = 4
 
 
 class Tree(msgspec.Struct):
-    """One CUDA tree. ``home`` as in :class:`sm120kit.snapshot.types.Toolkit`."""
+    """One CUDA tree. ``home`` as in :class:`sm120kit.snapshot.types.toolkits.Toolkit`."""
 
     home: str
     base: str

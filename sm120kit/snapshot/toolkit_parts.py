@@ -16,7 +16,7 @@ from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.records import Owned, RecordIndex
 from sm120kit.snapshot.runner import RunFailure
-from sm120kit.snapshot.types import CcclCopy, Part
+from sm120kit.snapshot.types.toolkits import CcclCopy, Part
 
 _TOOLS = ("cicc", "ptxas", "fatbinary", "cudafe++", "nvlink")
 _HEADERS = {"crt": "crt/host_config.h", "runtime-headers": "cuda_runtime_api.h", "driver-header": "cuda.h"}
@@ -69,7 +69,7 @@ def read_part(
     manifest: Mapping[str, Known[str]],
     cccl_copies: Sequence[CcclCopy],
 ) -> Part:
-    """One component with its release, by the rule that :class:`sm120kit.snapshot.types.Part` states."""
+    """One component with its release, by the rule that :class:`sm120kit.snapshot.types.toolkits.Part` states."""
     owner, fits = _owner(context.files, name, path, records)
     if owner and fits:
         version = owner.owner.rpartition(" ")[2]

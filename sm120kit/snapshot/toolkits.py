@@ -19,7 +19,7 @@ from sm120kit.snapshot.nvcc_profile import SearchPaths
 from sm120kit.snapshot.records import Distributions, RecordIndex
 from sm120kit.snapshot.toolkit_homes import CU12_FOLDERS, Tree, find_trees
 from sm120kit.snapshot.toolkit_parts import Places, ask_architectures, find_parts, read_part
-from sm120kit.snapshot.types import DEVELOPMENT_HEADERS, PART_NAMES, Layout, Part, Toolkit
+from sm120kit.snapshot.types.toolkits import DEVELOPMENT_HEADERS, PART_NAMES, Layout, Part, Toolkit
 
 _PROFILE_LIMIT = 64 << 10
 _SHOWING = frozenset({"nvcc", "cicc", "ptxas", "crt", "runtime-headers", "libcudart", "libdevice"})

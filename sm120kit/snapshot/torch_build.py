@@ -11,7 +11,7 @@ import re
 from sm120kit.patterns import pattern
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
-from sm120kit.snapshot.types import TorchBuild
+from sm120kit.snapshot.types.packages import TorchBuild
 
 _VERSION = pattern(r"^__version__\s*(?::[^=\n]*)?=\s*(['\"])(.+?)\1", re.MULTILINE)
 _CUDA = pattern(r"^cuda\s*(?::[^=\n]*)?=\s*(?:None\b|(['\"])(.*?)\1)", re.MULTILINE)

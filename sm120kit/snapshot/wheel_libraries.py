@@ -13,7 +13,7 @@ from sm120kit.patterns import pattern
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.loader import Loader
 from sm120kit.snapshot.records import Distributions, RecordIndex, requires
-from sm120kit.snapshot.types import Claim, Distribution, Shadow, SharedFile
+from sm120kit.snapshot.types.packages import Claim, Distribution, Shadow, SharedFile
 
 MOST_SHADOWS = 64
 

@@ -14,7 +14,7 @@ from sm120kit.diagnosis.capacity import CapacityPrediction
 from sm120kit.diagnosis.case import Case, NamedGpu, Request
 from sm120kit.diagnosis.types import Finding, Outcome, ProofReport, Severity
 from sm120kit.snapshot.facts import Fact
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 Kind = Literal["healthy", "broken", "unknown", "look-alike", "not-applicable"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from sm120kit.cli.main import main
 from sm120kit.snapshot.store import dump_snapshot
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 
 class Answer(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from sm120kit.report.schema import json_schema
-from sm120kit.snapshot.types import Target
+from sm120kit.snapshot.types.snapshot import Target
 from tests.builders import CU13, GIB, distribution, host, known, named, toolkit
 from tests.cli.conftest import Command, Saved
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sm120kit.snapshot.types import BuiltModules, Mount, PciPath, Snapshot
+from sm120kit.snapshot.types.jit import BuiltModules
+from sm120kit.snapshot.types.machine import Mount, PciPath
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import (
     CU13,
     driver,

@@ -13,7 +13,8 @@ from sm120kit.diagnosis.hardware import parse_gpus
 from sm120kit.diagnosis.run import run_checks
 from sm120kit.diagnosis.types import Finding, Outcome, Severity
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import GlibcGuards, Nvcc, Snapshot, Target, Toolkit
+from sm120kit.snapshot.types.snapshot import Snapshot, Target
+from sm120kit.snapshot.types.toolkits import GlibcGuards, Nvcc, Toolkit
 from tests.builders import (
     CU13,
     distribution,

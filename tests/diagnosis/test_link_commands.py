@@ -13,7 +13,8 @@ from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.run import run_check
 from sm120kit.diagnosis.types import Manual
-from sm120kit.snapshot.types import Driver, Snapshot
+from sm120kit.snapshot.types.machine import Driver
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import driver, known, named, no_driver, probe, toolkit
 from tests.programs import require_program
 

@@ -9,7 +9,8 @@ from sm120kit.diagnosis.case import Case, NamedGpu, Request
 from sm120kit.diagnosis.looked_at import looked_at
 from sm120kit.diagnosis.types import Fact
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import LostGpu, Mount, Snapshot
+from sm120kit.snapshot.types.machine import LostGpu, Mount
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import (
     CU13,
     distribution,

@@ -30,7 +30,7 @@ from sm120kit.diagnosis.wheels import KernelWheel, KnownBad, RenamedPackage, Sgl
 from sm120kit.engines.sglang.flags import Rename
 from sm120kit.engines.sglang.ports import PortRow
 from sm120kit.environment.architectures import CompileTarget
-from sm120kit.snapshot.types import PART_NAMES
+from sm120kit.snapshot.types.toolkits import PART_NAMES
 
 TABLES: dict[str, type[Row]] = {
     "architectures": Architecture,

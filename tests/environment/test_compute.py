@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from sm120kit.diagnosis import Case, Request, Unknown
 from sm120kit.diagnosis.case import NamedGpu
 from sm120kit.environment import Environment, Shell, Variable, applied, compute, render
-from sm120kit.snapshot.types import HostCompiler, Mount, Snapshot
+from sm120kit.snapshot.types.machine import Mount
+from sm120kit.snapshot.types.snapshot import Snapshot
+from sm120kit.snapshot.types.toolkits import HostCompiler
 from tests import builders as made
 
 SERVING = (made.flashinfer(), made.sglang(), made.torch_extensions())

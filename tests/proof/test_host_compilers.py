@@ -13,7 +13,7 @@ from sm120kit.proof.host_compilers import absent_compiler
 from sm120kit.proof.ladder import ladder
 from sm120kit.proof.types import ProofReport, Rung
 from sm120kit.report.proof import render_proof
-from sm120kit.snapshot.types import LinkProbe
+from sm120kit.snapshot.types.toolkits import LinkProbe
 from tests.builders import CU13, flashinfer, known, snapshot, toolkit
 
 BY_NVCC = Rung("compile", (), "a kernel compiles", ("/opt/cuda/bin/nvcc",), host_compilers=("nvcc",))

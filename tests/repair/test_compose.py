@@ -14,7 +14,8 @@ from sm120kit.diagnosis.releases import Release
 from sm120kit.repair.compose import Composition, Incomplete, compose
 from sm120kit.repair.packages import what_to_install
 from sm120kit.repair.view import lay_out
-from sm120kit.snapshot.types import CcclCopy, Snapshot, Toolkit
+from sm120kit.snapshot.types.snapshot import Snapshot
+from sm120kit.snapshot.types.toolkits import CcclCopy, Toolkit
 from tests.builders import CU13, SITE, flashinfer, known, snapshot, toolkit, torch_build
 from tests.snapshot.toolkit_trees import PROFILE_130, PROFILE_132, PROFILE_CONDA, PROFILE_DEBIAN
 

@@ -11,7 +11,8 @@ from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.records import Distributions
 from sm120kit.snapshot.torch_build import read_torch_build
-from sm120kit.snapshot.types import Consumer, Target
+from sm120kit.snapshot.types.snapshot import Target
+from sm120kit.snapshot.types.toolkits import Consumer
 
 VENV = "/venv"
 SITE = f"{VENV}/lib/python3.12/site-packages"

@@ -11,7 +11,7 @@ from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.loader import Loader
-from sm120kit.snapshot.types import Target
+from sm120kit.snapshot.types.snapshot import Target
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from sm120kit.snapshot.build_tools import read_build_tools
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
-from sm120kit.snapshot.types import Interpreter
+from sm120kit.snapshot.types.packages import Interpreter
 from tests.snapshot.targets import context, program, value
 
 

@@ -8,7 +8,7 @@ from sm120kit.snapshot.cccl import cccl_copies
 from sm120kit.snapshot.facts import Known, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.records import Distributions, RecordIndex
-from sm120kit.snapshot.types import CcclCopy
+from sm120kit.snapshot.types.toolkits import CcclCopy
 from tests.snapshot.toolkit_trees import WHEEL_FILES, cccl, install_wheel, under, value, wheel_tree, write
 
 WHEEL = "nvidia-cuda-cccl 13.0.85"

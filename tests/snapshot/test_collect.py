@@ -22,7 +22,8 @@ from sm120kit.snapshot.facts import Known, Unknown
 from sm120kit.snapshot.slow_reader import KillableReader
 from sm120kit.snapshot.store import dump_snapshot, parse_snapshot
 from sm120kit.snapshot.target import TargetOptions
-from sm120kit.snapshot.types import SCHEMA, Mount, Snapshot
+from sm120kit.snapshot.types.machine import Mount
+from sm120kit.snapshot.types.snapshot import SCHEMA, Snapshot
 from tests.snapshot.targets import install, program, value
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sm120kit.snapshot.consumers.matching import homes_of, match_consumers
-from sm120kit.snapshot.types import Toolkit
+from sm120kit.snapshot.types.toolkits import Toolkit
 from tests.builders import toolkit
 from tests.snapshot.image import SITE, Image
 

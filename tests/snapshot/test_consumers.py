@@ -8,7 +8,7 @@ import pytest
 
 from sm120kit.snapshot.consumers import RULES
 from sm120kit.snapshot.facts import Known, Source, Unknown
-from sm120kit.snapshot.types import Consumer
+from sm120kit.snapshot.types.toolkits import Consumer
 from tests.snapshot.image import SITE, Image
 
 CUDA = {"CUDA_HOME": "/opt/cuda"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sm120kit.snapshot.facts import Known, Source, Unknown
-from sm120kit.snapshot.types import Consumer
+from sm120kit.snapshot.types.toolkits import Consumer
 from tests.snapshot.image import VENV, Image
 
 EVERYONE = ("torch.utils.cpp_extension", "flashinfer", "sglang", "tvm-ffi", "deep_gemm")

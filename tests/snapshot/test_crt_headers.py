@@ -7,7 +7,7 @@ import pytest
 from sm120kit.snapshot import crt_headers
 from sm120kit.snapshot.facts import Known, Unknown
 from sm120kit.snapshot.files import Files
-from sm120kit.snapshot.types import GlibcGuards, HostCompilerLimits
+from sm120kit.snapshot.types.toolkits import GlibcGuards, HostCompilerLimits
 from tests.snapshot.toolkit_trees import crt, host_runtime, write
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from sm120kit.snapshot.diff import changes
 from sm120kit.snapshot.facts import Source, Unknown
-from sm120kit.snapshot.types import Change, Snapshot
+from sm120kit.snapshot.types.snapshot import Change, Snapshot
 from tests.builders import (
     CU13,
     GIB,

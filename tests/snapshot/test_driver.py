@@ -18,7 +18,7 @@ from sm120kit.snapshot.driver import kernel_module, read_driver
 from sm120kit.snapshot.facts import Known, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.loader import Loader
-from sm120kit.snapshot.types import Driver, Gpu, GpuProcess, LostGpu
+from sm120kit.snapshot.types.machine import Driver, Gpu, GpuProcess, LostGpu
 from tests.snapshot.targets import context, loader, value
 
 MIB = 1 << 20

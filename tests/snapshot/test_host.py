@@ -19,7 +19,7 @@ from sm120kit.snapshot.facts import Known, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.host import read_host
 from sm120kit.snapshot.loader import Loader
-from sm120kit.snapshot.types import Host, Mount
+from sm120kit.snapshot.types.machine import Host, Mount
 from tests.snapshot.targets import context, value
 
 GIB = 1 << 30

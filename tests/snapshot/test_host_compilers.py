@@ -12,7 +12,8 @@ from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.host_compilers import read_host_compilers
-from sm120kit.snapshot.types import HostCompiler, Target
+from sm120kit.snapshot.types.snapshot import Target
+from sm120kit.snapshot.types.toolkits import HostCompiler
 from tests.programs import require_program
 from tests.snapshot.image import Image
 

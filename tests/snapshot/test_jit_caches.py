@@ -10,7 +10,7 @@ import pytest
 from sm120kit.snapshot.facts import Unknown
 from sm120kit.snapshot.jit_caches import MOST_MODULES, read_build_locks, read_built_modules
 from sm120kit.snapshot.records import Distributions
-from sm120kit.snapshot.types import BuiltModules
+from sm120kit.snapshot.types.jit import BuiltModules
 from tests.snapshot.targets import context, install, value
 
 NOW = 1_764_000_000

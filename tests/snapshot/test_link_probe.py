@@ -17,7 +17,8 @@ from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Known, Source, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.link_probe import ask_linkers, missing_libraries
-from sm120kit.snapshot.types import Consumer, LinkProbe, Target, Toolkit
+from sm120kit.snapshot.types.snapshot import Target
+from sm120kit.snapshot.types.toolkits import Consumer, LinkProbe, Toolkit
 from tests.builders import flashinfer, sglang, toolkit, torch_extensions
 from tests.programs import require_program
 from tests.snapshot.image import Image

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sm120kit.snapshot.nvcc_on_path import programs_behind, read_nvcc_on_path
-from sm120kit.snapshot.types import Nvcc
+from sm120kit.snapshot.types.toolkits import Nvcc
 from tests.snapshot.image import VENV, Image
 
 

@@ -10,7 +10,7 @@ import pytest
 from sm120kit.snapshot.facts import Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.pci_paths import read_pci_paths
-from sm120kit.snapshot.types import PciPath
+from sm120kit.snapshot.types.machine import PciPath
 from tests.snapshot.targets import value
 
 GPUS = ("0000:01:00.0 10de:2bb5", "0000:41:00.0 10de:2bb5")

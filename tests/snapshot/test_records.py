@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sm120kit.snapshot.facts import Known, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.records import Distributions, Owned, RecordIndex, normalised, requires
-from sm120kit.snapshot.types import Distribution
+from sm120kit.snapshot.types.packages import Distribution
 from tests.snapshot.targets import install
 
 

@@ -17,7 +17,7 @@ from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.mounts import file_system_of, slow_mounts
 from sm120kit.snapshot.runner import RunFailure
 from sm120kit.snapshot.slow_reader import KillableReader
-from sm120kit.snapshot.types import Mount
+from sm120kit.snapshot.types.machine import Mount
 from tests.snapshot.targets import context
 
 MOUNTINFO = """\

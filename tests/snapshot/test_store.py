@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
 from sm120kit.snapshot.store import SIZE_LIMIT, dump_snapshot, load_snapshot, parse_snapshot
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 from sm120kit.text import encode_json
 from tests.builders import flashinfer, no_driver, snapshot, toolkit
 from tests.reports import ok, report

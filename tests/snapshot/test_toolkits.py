@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from sm120kit.snapshot.facts import Known, Source, Unknown
-from sm120kit.snapshot.types import HostCompilerLimits, Toolkit
+from sm120kit.snapshot.types.toolkits import HostCompilerLimits, Toolkit
 from tests.snapshot.toolkit_trees import (
     PROFILE_CONDA,
     PROFILE_DEBIAN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sm120kit.snapshot.records import Distributions, RecordIndex
-from sm120kit.snapshot.types import Shadow, SharedFile
+from sm120kit.snapshot.types.packages import Shadow, SharedFile
 from sm120kit.snapshot.wheel_libraries import library_dirs, read_shadows, read_shared_files
 from tests.snapshot.targets import context, install, loader
 

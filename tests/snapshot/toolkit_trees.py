@@ -11,7 +11,8 @@ from sm120kit.snapshot.facts import Fact, Known
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.records import Distributions, RecordIndex
 from sm120kit.snapshot.toolkits import read_toolkits
-from sm120kit.snapshot.types import Target, Toolkit
+from sm120kit.snapshot.types.snapshot import Target
+from sm120kit.snapshot.types.toolkits import Toolkit
 
 PROFILE_130 = """\
 TOP              = $(_HERE_)/..

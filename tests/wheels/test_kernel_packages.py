@@ -13,7 +13,7 @@ from sm120kit.snapshot.facts import Known, Unknown
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.records import Distributions
 from sm120kit.snapshot.shared_objects import OF_DRIVER, read_shared_objects
-from sm120kit.snapshot.types import SharedObject
+from sm120kit.snapshot.types.packages import SharedObject
 from sm120kit.snapshot.wheel_libraries import library_dirs
 from tests.programs import require_program
 from tests.snapshot.shared_libraries import library

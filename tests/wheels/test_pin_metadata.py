@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from sm120kit.diagnosis.torch_wheels import wheel_of
 from sm120kit.snapshot.files import Files
 from sm120kit.snapshot.records import Distributions, requires
-from sm120kit.snapshot.types import TorchBuild
+from sm120kit.snapshot.types.packages import TorchBuild
 from tests.diagnosis.pin_sets import SGLANG, TORCH_2_10, TORCH_2_11, TORCH_2_14
 from tests.wheels.doctor import doctor, env_file
 from tests.wheels.metadata import PIP, metadata, report_on

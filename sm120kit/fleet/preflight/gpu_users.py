@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import GpuProcess, Snapshot
+from sm120kit.snapshot.types.machine import GpuProcess
+from sm120kit.snapshot.types.snapshot import Snapshot
 from sm120kit.text import visible
 
 _GIB = 1 << 30

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
 from sm120kit.fleet.spec import Gpu
 from sm120kit.snapshot.facts import Known, Unknown
-from sm120kit.snapshot.types import Gpu as SnapshotGpu
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.machine import Gpu as SnapshotGpu
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 
 def gpus_of(snapshot: Snapshot) -> tuple[Gpu, ...]:

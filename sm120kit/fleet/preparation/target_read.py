@@ -6,7 +6,7 @@ import msgspec
 
 from sm120kit.fleet.spec import Gpu
 from sm120kit.fleet.types import Struct
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 
 class TargetRead(Struct, frozen=True):

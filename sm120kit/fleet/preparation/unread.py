@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import SCHEMA, Driver, Host, Snapshot, Target
+from sm120kit.snapshot.types.machine import Driver, Host
+from sm120kit.snapshot.types.snapshot import SCHEMA, Snapshot, Target
 from sm120kit.version import __version__
 
 _REASON = Unknown("a rehearsal looks at no target")

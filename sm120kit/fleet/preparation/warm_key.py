@@ -9,7 +9,7 @@ import msgspec
 
 from sm120kit.diagnosis.launch import LaunchLine
 from sm120kit.snapshot.facts import Known
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 _PACKAGES = ("sglang", "sglang-kernel", "flashinfer-python", "flashinfer-jit-cache", "flashinfer-cubin", "torch",
              "triton", "apache-tvm-ffi", "nvidia-cutlass-dsl", "tilelang")  # fmt: skip

@@ -21,7 +21,8 @@ from sm120kit.snapshot.consumers.installed import at_least, existing_dirs, first
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact
 from sm120kit.snapshot.records import Distributions
-from sm120kit.snapshot.types import Consumer, Distribution, TorchBuild
+from sm120kit.snapshot.types.packages import Distribution, TorchBuild
+from sm120kit.snapshot.types.toolkits import Consumer
 
 NAME: Final = "deep_gemm"
 

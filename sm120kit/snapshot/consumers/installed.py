@@ -7,7 +7,7 @@ import re
 
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.records import Distributions
-from sm120kit.snapshot.types import Distribution
+from sm120kit.snapshot.types.packages import Distribution
 
 
 def first_installed(distributions: Distributions, *names: str) -> Distribution | None:

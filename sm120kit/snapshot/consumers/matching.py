@@ -11,7 +11,7 @@ from sm120kit.snapshot.consumers import triton
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Known, Source
 from sm120kit.snapshot.nvcc_on_path import programs_behind
-from sm120kit.snapshot.types import Consumer, Toolkit
+from sm120kit.snapshot.types.toolkits import Consumer, Toolkit
 
 
 def homes_of(context: Context, consumers: Sequence[Consumer]) -> dict[str, str]:

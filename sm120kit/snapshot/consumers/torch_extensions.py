@@ -18,7 +18,8 @@ from sm120kit.snapshot.consumers import cuda_home
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known
 from sm120kit.snapshot.records import Distributions
-from sm120kit.snapshot.types import Consumer, TorchBuild
+from sm120kit.snapshot.types.packages import TorchBuild
+from sm120kit.snapshot.types.toolkits import Consumer
 
 NAME: Final = "torch.utils.cpp_extension"
 

@@ -22,7 +22,8 @@ from sm120kit.snapshot.consumers.installed import at_least, first_installed, pac
 from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.records import Distributions
-from sm120kit.snapshot.types import Consumer, TorchBuild
+from sm120kit.snapshot.types.packages import TorchBuild
+from sm120kit.snapshot.types.toolkits import Consumer
 
 NAME: Final = "triton"
 

@@ -1,7 +1,7 @@
 """Cases of container.device-nodes."""
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import host, known, snapshot
 from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable, unknown, what_if
 

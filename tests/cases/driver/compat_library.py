@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import Driver
+from sm120kit.snapshot.types.machine import Driver
 from tests.builders import driver, gpu, known, no_driver, snapshot
 from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable, unknown, what_if
 

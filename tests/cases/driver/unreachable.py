@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from sm120kit.diagnosis.drivers import SUBJECT
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import Driver, LostGpu, Snapshot, Target
+from sm120kit.snapshot.types.machine import Driver, LostGpu
+from sm120kit.snapshot.types.snapshot import Snapshot, Target
 from tests.builders import driver, gpu, host, host_without_gpu, known, no_driver, snapshot
 from tests.cases.harness import a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown, what_if
 

@@ -3,7 +3,8 @@
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import BuildTools, HostCompiler
+from sm120kit.snapshot.types.jit import BuildTools
+from sm120kit.snapshot.types.toolkits import HostCompiler
 from tests.builders import build_tools, flashinfer, gcc, packages, sglang, snapshot, torch_extensions, triton
 from tests.cases.harness import a_note, a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
 

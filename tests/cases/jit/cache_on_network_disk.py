@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from sm120kit.snapshot.types import Mount, Snapshot
+from sm120kit.snapshot.types.machine import Mount
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import host, packages, snapshot
 from tests.cases.harness import a_note, a_warning, broken, healthy, look_alike, not_applicable, unknown
 

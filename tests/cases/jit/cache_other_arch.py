@@ -2,7 +2,8 @@
 
 from msgspec.structs import replace
 
-from sm120kit.snapshot.types import BuiltModules, Snapshot
+from sm120kit.snapshot.types.jit import BuiltModules
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import known, no_driver, snapshot
 from tests.cases.harness import (
     a_note,

@@ -1,7 +1,7 @@
 """Cases of jit.memory-exhaustion."""
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import Host
+from sm120kit.snapshot.types.machine import Host
 from tests.builders import GIB, flashinfer, host, known, sglang, snapshot, torch_extensions
 from tests.cases.harness import a_warning, broken, healthy, look_alike, not_applicable, unknown
 

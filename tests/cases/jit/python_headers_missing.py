@@ -1,7 +1,7 @@
 """Cases of jit.python-headers-missing."""
 
 from sm120kit.snapshot.facts import Source, Unknown
-from sm120kit.snapshot.types import BuildTools
+from sm120kit.snapshot.types.jit import BuildTools
 from tests.builders import build_tools, host, known, packages, snapshot, triton
 from tests.cases.harness import a_note, an_error, broken, healthy, look_alike, not_applicable, unknown
 

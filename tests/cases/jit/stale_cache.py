@@ -3,7 +3,7 @@
 from typing import Any
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import BuiltModules
+from sm120kit.snapshot.types.jit import BuiltModules
 from tests.builders import known, live_view, snapshot
 from tests.cases.harness import a_warning, broken, healthy, look_alike, not_applicable
 

@@ -1,7 +1,8 @@
 """Cases of jit.stale-lock."""
 
 from sm120kit.snapshot.facts import Fact, Unknown
-from sm120kit.snapshot.types import BuildLock, Mount
+from sm120kit.snapshot.types.jit import BuildLock
+from sm120kit.snapshot.types.machine import Mount
 from tests.builders import host, known, packages, snapshot
 from tests.cases.harness import a_warning, broken, healthy, look_alike, not_applicable, unknown
 

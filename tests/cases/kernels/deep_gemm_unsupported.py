@@ -1,6 +1,6 @@
 """Cases of kernels.deep-gemm-unsupported."""
 
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import distribution, known, snapshot
 from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable, unknown
 from tests.servers import asked

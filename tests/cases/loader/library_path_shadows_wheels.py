@@ -1,6 +1,7 @@
 """Cases of loader.library-path-shadows-wheels."""
 
-from sm120kit.snapshot.types import Shadow, Snapshot
+from sm120kit.snapshot.types.packages import Shadow
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import SITE, snapshot
 from tests.cases.harness import a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
 

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import driver, known, snapshot
 from tests.cases.harness import a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
 

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from sm120kit.diagnosis.case import Request
 from sm120kit.diagnosis.launch import LaunchLine
 from sm120kit.snapshot.facts import Fact, Source, Unknown
-from sm120kit.snapshot.types import PciPath, Snapshot
+from sm120kit.snapshot.types.machine import PciPath
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import driver, gpu, host, known, snapshot
 from tests.cases.harness import a_note, a_warning, broken, healthy, look_alike, not_applicable, unknown, what_if
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import distribution, driver, known, snapshot, torch_build
 from tests.cases.harness import an_error, broken, healthy, look_alike, not_applicable, unknown
 from tests.models import DEEPSEEK_V3

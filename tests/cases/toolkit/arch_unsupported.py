@@ -3,7 +3,8 @@
 from typing import Any
 
 from sm120kit.snapshot.facts import Known, Source
-from sm120kit.snapshot.types import Snapshot, Toolkit
+from sm120kit.snapshot.types.snapshot import Snapshot
+from sm120kit.snapshot.types.toolkits import Toolkit
 from tests.builders import CU13, driver, flashinfer, gpu, named, no_driver, sglang, snapshot, toolkit, torch_extensions
 from tests.cases.harness import a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown, what_if
 

@@ -1,7 +1,7 @@
 """Cases of toolkit.cccl-mixed: the overlays people make by hand, and what only looks like one."""
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import CcclCopy, Toolkit
+from sm120kit.snapshot.types.toolkits import CcclCopy, Toolkit
 from tests.builders import CU13, flashinfer, known, named, sglang, snapshot, toolkit
 from tests.cases.harness import a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
 

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import Nvcc
+from sm120kit.snapshot.types.toolkits import Nvcc
 from tests.builders import (
     CU13,
     distribution,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from sm120kit.snapshot.types import DEVELOPMENT_HEADERS, Toolkit
+from sm120kit.snapshot.types.toolkits import DEVELOPMENT_HEADERS, Toolkit
 from tests.builders import (
     CU13,
     distribution,

@@ -3,7 +3,8 @@
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import GlibcGuards, Snapshot, Toolkit
+from sm120kit.snapshot.types.snapshot import Snapshot
+from sm120kit.snapshot.types.toolkits import GlibcGuards, Toolkit
 from tests.builders import CU13, gcc, host, known, named, sglang, snapshot, toolkit, torch_extensions
 from tests.cases.harness import a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
 

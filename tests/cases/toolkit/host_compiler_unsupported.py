@@ -5,7 +5,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import HostCompiler, HostCompilerLimits, Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
+from sm120kit.snapshot.types.toolkits import HostCompiler, HostCompilerLimits
 from tests.builders import CU13, flashinfer, gcc, known, named, sglang, snapshot, toolkit, torch_extensions
 from tests.cases.harness import a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
 

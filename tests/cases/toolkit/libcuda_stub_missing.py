@@ -3,7 +3,8 @@
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import Nvcc, Snapshot, Target
+from sm120kit.snapshot.types.snapshot import Snapshot, Target
+from sm120kit.snapshot.types.toolkits import Nvcc
 from tests.builders import CU13, driver, known, named, no_driver, probe, sglang, snapshot, toolkit
 from tests.cases.harness import a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
 

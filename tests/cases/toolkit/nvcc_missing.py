@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import Consumer, Nvcc, Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
+from sm120kit.snapshot.types.toolkits import Consumer, Nvcc
 from tests.builders import (
     CU13,
     distribution,

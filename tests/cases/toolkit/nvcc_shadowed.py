@@ -5,7 +5,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Source
-from sm120kit.snapshot.types import Consumer, Nvcc, Toolkit
+from sm120kit.snapshot.types.toolkits import Consumer, Nvcc, Toolkit
 from tests.builders import (
     CU13,
     flashinfer,

@@ -1,7 +1,8 @@
 """Cases of toolkit.release-mismatch: every pair of the measured matrix, and skew that compiles."""
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import Snapshot, Toolkit
+from sm120kit.snapshot.types.snapshot import Snapshot
+from sm120kit.snapshot.types.toolkits import Toolkit
 from tests.builders import CU13, distribution, flashinfer, known, named, sglang, snapshot, toolkit, torch_extensions
 from tests.cases.harness import a_note, a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
 

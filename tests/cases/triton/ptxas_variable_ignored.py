@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sm120kit.snapshot.types import Snapshot
+from sm120kit.snapshot.types.snapshot import Snapshot
 from tests.builders import driver, gpu, host_without_gpu, no_driver, packages, snapshot, triton
 from tests.cases.harness import a_note, a_warning, broken, healthy, look_alike, not_applicable, unknown
 

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types import Claim, SharedFile
+from sm120kit.snapshot.types.packages import Claim, SharedFile
 from tests.builders import SITE, packages, shared_object, snapshot, torch_build
 from tests.cases.harness import a_note, a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
 

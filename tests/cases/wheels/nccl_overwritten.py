@@ -1,6 +1,6 @@
 """Cases of wheels.nccl-overwritten. Pins are those of torch 2.11.0 (2.28.9, cu13); sizes are made up."""
 
-from sm120kit.snapshot.types import Claim, SharedFile
+from sm120kit.snapshot.types.packages import Claim, SharedFile
 from tests.builders import SITE, packages, snapshot
 from tests.cases.harness import a_note, a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
 
