@@ -156,7 +156,9 @@ def _line(arguments: Sequence[str], version: str, source: str, seen: Observed | 
     if seen and not arguments and seen.settings:
         known = {name: value for name, value in seen.settings.items() if name in line.defaults}
         asked = {name: value for name, value in known.items() if value != line.defaults[name]}
-        line = replace(line, given=asked)
+        line = replace(
+            line, given=asked, typed={name: f"{name}={value} of {seen.source}" for name, value in asked.items()}
+        )
     return line
 
 

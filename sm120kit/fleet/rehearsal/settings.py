@@ -42,6 +42,10 @@ RESOLVED: dict[str, Any] = {
     "page_size": 1,
     "mem_fraction_static": 0.858,
     "chunked_prefill_size": 8192,
+    "mamba_full_memory_ratio": 0.9,
+    "swa_full_tokens_ratio": 0.8,
+    "cuda_graph_max_bs": 256,
+    "piecewise_cuda_graph_max_tokens": 8192,
     "context_length": None,
     "max_total_tokens": None,
 }

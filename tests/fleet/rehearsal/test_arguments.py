@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from sm120kit.cli.main import main
 from sm120kit.fleet.rehearsal.arguments import ArgumentError, read_arguments
 from sm120kit.fleet.rehearsal.profile import Profile, make_profile, profile_of, read_profile
+from sm120kit.fleet.rehearsal.settings import resolve
 from tests.fleet.rehearsal.stand_ins import PATIENCE_S, VERSIONS, spec_of, started
+from tests.fleet.target import make_model
+from tests.planning import QWEN36_27B
 
 pytestmark = pytest.mark.rehearsal
 
@@ -32,6 +37,23 @@ def _listed(value: object) -> object:
     if isinstance(value, tuple | list):
         return [_listed(each) for each in value]
     return {name: _listed(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_plan_beside_its_log_reads_its_record(
+    version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As of a genuine server: no setting is blank that has a value there."""
+    model = make_model(tmp_path / "qwen36", QWEN36_27B, gib=51)
+    asked = ("--max-running-requests", "64", "--mem-fraction-static", "0.85")
+    log = tmp_path / "log"
+    settings = resolve(asked, version, str(model)).settings
+    log.write_text(f"server_args={settings}\nLoad weight end. avail mem=43.09 GB, mem usage=51.00 GB\n")
+    plan = ("plan", str(model), "--sglang", version, "--gpu", "rtx-pro-6000", "--free-gib", "94.09", "--json")
+    assert main([*plan, "--check", str(log)]) == 0
+    beside = json.loads(capsys.readouterr().out)
+    assert main([*plan, "--", *asked]) == 0
+    assert json.loads(capsys.readouterr().out)["predicted"] == beside["predicted"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
