@@ -2,7 +2,7 @@
 
 ## What it finds
 Modules of FlashInfer and tvm-ffi that are older than the compiler they were built through, or than the link that now
-leads to another toolkit, a toolkit view of `sm120kit fix` included.
+leads to another toolkit, a toolkit of links of `sm120kit fix` included.
 
 ## Why it matters
 FlashInfer names its cache by its own version and the architecture, tvm-ffi by source and flags: neither by the
@@ -45,7 +45,7 @@ def stale_cache(case: Case) -> Iterator[Finding | CannotTell]:
 def _stale(case: Case, built: BuiltModules, compiler: str) -> Finding:
     view = case.snapshot.live_view
     of_view = isinstance(view, Known) and built.cuda_home in (view.value.current, view.value.path)
-    through = f"the toolkit view {built.cuda_home}" if of_view else built.cuda_home
+    through = f"the toolkit of links {built.cuda_home}" if of_view else built.cuda_home
     named = ", ".join(built.older) + (", …" if built.older_count > len(built.older) else "")
     return warning(
         built.folder,

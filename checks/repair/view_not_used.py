@@ -1,7 +1,7 @@
 """This target was repaired, and this environment does not use the repair
 
 ## What it finds
-A toolkit view is live for the target, and CUDA_HOME of the examined environment does not lead to it.
+A toolkit of links is live for the target, and CUDA_HOME of the examined environment does not lead to it.
 
 ## Why it matters
 The repair lies beside the toolkit that was broken and changes nothing there: a process that is started without the
@@ -43,7 +43,7 @@ def view_not_used(case: Case) -> Iterator[Finding | CannotTell]:
     report = error if harmed or case.snapshot.target.cuda_home else warning
     yield report(
         view.current,
-        f"This target was repaired by the toolkit view {view.path}, and this environment does not use it: {says}",
+        f"this target was repaired (the toolkit of links {view.path}), and this environment does not use it: {says}",
         [at(f"leads to {view.path}", view.current), at(says, case.snapshot.target.environment)],
         [
             Manual(

@@ -1,7 +1,7 @@
 """A file that the repair was made of has changed or is gone
 
 ## What it finds
-The live toolkit view of this target leads to files that are no longer as they were when it was composed: changed,
+The live toolkit of links of this target leads to files that are no longer as they were when it was composed: changed,
 as by an upgrade of a package, or not there any more.
 
 ## Why it matters
@@ -56,14 +56,15 @@ def view_stale(case: Case) -> Iterator[Finding | CannotTell]:
     if view.gone:
         yield error(
             view.current,
-            f"The toolkit view {view.path} leads to files that are gone: it cannot compile any more",
+            f"the toolkit of links {view.path} leads to files that are gone: it cannot compile any more",
             evidence,
             remedies,
         )
     else:
         yield warning(
             view.current,
-            f"Files behind the toolkit view {view.path} have changed since it was proved: it may mix CUDA releases now",
+            f"files behind the toolkit of links {view.path} have changed since it was proved: it may mix CUDA releases "
+            "now",
             evidence,
             remedies,
         )

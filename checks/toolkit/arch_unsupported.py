@@ -129,7 +129,7 @@ SIGNATURES = [
 @check("toolkit.arch-unsupported")
 def arch_unsupported(case: Case) -> Iterator[Finding | CannotTell]:
     if not case.toolkits:
-        raise NotApplicable("no consumer takes a toolkit with an nvcc, and none is named")
+        raise NotApplicable("nothing installed uses a toolkit that has an nvcc, and none is named")
     for use in case.toolkits:
         refused: dict[str, tuple[str, Support]] = {}
         for target, asker in _wanted(case, use).items():
@@ -186,7 +186,7 @@ def _unsupported(case: Case, use: Use, refused: dict[str, tuple[str, Support]]) 
     return finding(
         use.limit(Severity.ERROR),
         toolkit.home,
-        f"in {toolkit.home} (taken by {use.takers}), {'; '.join(clauses)}",
+        f"in {toolkit.home} ({use.who}), {'; '.join(clauses)}",
         list(dict.fromkeys(evidence)),
         _remedies(case, use, list(refused)),
     )

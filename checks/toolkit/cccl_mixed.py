@@ -19,8 +19,8 @@ only such consumers take gets a warning at most. Files in a wheel's CCCL which n
 work, and by luck.
 
 ## Remedy
-Take the copied headers out again and install the toolkit's CCCL wheel anew, or compose a toolkit view with one whole
-CCCL.
+Take the copied headers out again and install the toolkit's CCCL wheel anew, or compose a toolkit of links with
+one whole CCCL.
 
 ## Sources
 - nvcc 13.0.88: FlashInfer's CCCL 3.6.0 copied over CCCL 3.0.1, named by CPATH, NVCC_PREPEND_FLAGS, NVCC_APPEND_FLAGS
@@ -133,7 +133,7 @@ def _mixed(case: Case, use: Use, std: CcclCopy, others: list[CcclCopy]) -> Findi
     return finding(
         use.limit(severity),
         use.toolkit.home,
-        f"compiles in {use.toolkit.home} (taken by {use.takers}) find cuda/std of CCCL {_version(std)} in "
+        f"compiles in {use.toolkit.home} ({use.who}) find cuda/std of CCCL {_version(std)} in "
         f"{std.include_dir} and {' and '.join(parts)} of CCCL {_version(other)} in {other.include_dir}: {consequence}",
         evidence,
         _remedies(use, std),
@@ -159,7 +159,7 @@ def _without_cub(use: Use, std: CcclCopy) -> Finding:
         f"{std.include_dir} holds cuda/std without cub and thrust: kernels that sort, scan or sample will not compile",
         [_copy_evidence(std)],
         [
-            compose_view(use.toolkit, "Compose a toolkit view with one whole CCCL"),
+            compose_view(use.toolkit, "Compose a toolkit of links beside it, with one whole CCCL"),
             Manual("Take the copied headers out again, and install a whole CCCL in their place"),
             cccl_package(use.toolkit, part_release(use.toolkit, "nvcc")),
         ],
@@ -185,7 +185,7 @@ def _copy_evidence(copy: CcclCopy) -> Evidence:
 
 def _remedies(use: Use, overlay: CcclCopy) -> list[Remedy]:
     toolkit = use.toolkit
-    remedies: list[Remedy] = [compose_view(toolkit, "Compose a toolkit view with one whole CCCL")]
+    remedies: list[Remedy] = [compose_view(toolkit, "Compose a toolkit of links beside it, with one whole CCCL")]
     if overlay.include_dir.startswith(toolkit.home):
         text = f"Take the headers copied into {overlay.include_dir} out again, then install the toolkit's own anew"
         package = cccl_package(toolkit, part_release(toolkit, "nvcc"))

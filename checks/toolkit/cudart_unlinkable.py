@@ -1,4 +1,4 @@
-"""libcudart.so is not found by the linker: the toolkit does not hold it where link lines look
+"""libcudart.so is not found by the linker: the toolkit does not hold it where linkers look
 
 ## What it finds
 A toolkit whose users link with `-L$CUDA_HOME/lib64 -lcudart` while no folder of that line holds a `libcudart.so`. It
@@ -16,7 +16,7 @@ a compiler's own folders count). Where nothing can be run, the folders of that l
 the evidence says so.
 
 ## Remedy
-Let `sm120kit fix` compose a toolkit view that has every name. Or link the name in a folder of your own and put that
+Let `sm120kit fix` compose a toolkit of links that has every name. Or link the name in a folder of your own and put that
 folder on LIBRARY_PATH: nothing in the packages is touched. Behind a wrapper script, name the real tree by CUDA_HOME.
 
 ## Sources
@@ -67,7 +67,7 @@ SIGNATURES = [
 @check("toolkit.cudart-unlinkable")
 def cudart_unlinkable(case: Case) -> Iterator[Finding | CannotTell]:
     if not case.toolkits:
-        raise NotApplicable("no consumer takes a toolkit with an nvcc, and none is named")
+        raise NotApplicable("nothing installed uses a toolkit that has an nvcc, and none is named")
     for failure in link_failures(case, "cudart"):
         yield failure if isinstance(failure, CannotTell) else _unlinkable(failure)
 
@@ -78,7 +78,7 @@ def _unlinkable(failure: LinkFailure) -> Finding:
     evidence: list[Evidence] = [*linker_evidence(failure), at("does not exist", wanted)]
     if library is not None:
         evidence.append(part_evidence(library))
-    message = f"{failure.who[0].upper()}{failure.who[1:]} does not find libcudart.so: {_cause(failure, wanted)}"
+    message = f"{failure.who} does not find libcudart.so: {_cause(failure, wanted)}"
     return finding(failure.severity, failure.home, message, evidence, _remedies(failure))
 
 
@@ -89,7 +89,7 @@ def _cause(failure: LinkFailure, wanted: str) -> str:
     if library is None:
         return f"{failure.tree} holds no libcudart at all"
     if library.path.startswith(f"{failure.tree}/lib/") and not _has(failure, "lib64/"):
-        return f"the library is {library.path}, and link lines look for {wanted}"
+        return f"the library is {library.path}, and the linker looks for {wanted}"
     return f"{library.path} has a version in its name, and the linker wants {wanted}"
 
 

@@ -69,7 +69,7 @@ _ADDING_FLAGS = ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS", "FLASHINFER_EXTRA_CU
 def dev_headers_missing(case: Case) -> Iterator[Finding | CannotTell]:
     uses = [use for use in case.toolkits if use.consumers]
     if not uses:
-        raise NotApplicable("no consumer takes a toolkit with an nvcc")
+        raise NotApplicable("nothing installed uses a toolkit that has an nvcc")
     for use in uses:
         blocked: list[tuple[ModuleHeaders, list[str]]] = []
         severity = Severity.NOTE

@@ -68,7 +68,7 @@ _RSQRT = Release(2, 42)
 @check("toolkit.glibc-clash")
 def glibc_clash(case: Case) -> Iterator[Finding | CannotTell]:
     if not case.toolkits:
-        raise NotApplicable("no consumer takes a toolkit with an nvcc, and none is named")
+        raise NotApplicable("nothing installed uses a toolkit that has an nvcc, and none is named")
     glibc = case.snapshot.host.glibc
     if isinstance(glibc, Unknown):
         yield CannotTell("glibc", f"the version of the C library is not known: {glibc.reason}")

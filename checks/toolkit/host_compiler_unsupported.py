@@ -72,7 +72,7 @@ _ALLOW = ("-allow-unsupported-compiler", "--allow-unsupported-compiler")
 @check("toolkit.host-compiler-unsupported")
 def host_compiler_unsupported(case: Case) -> Iterator[Finding | CannotTell]:
     if not case.toolkits:
-        raise NotApplicable("no consumer takes a toolkit with an nvcc, and none is named")
+        raise NotApplicable("nothing installed uses a toolkit that has an nvcc, and none is named")
     for use in case.toolkits:
         limits = use.toolkit.host_compiler_limits
         if isinstance(limits, Unknown):

@@ -81,7 +81,7 @@ _VARIABLES = ("CUDA_HOME", "CUDA_PATH")
 def incomplete(case: Case) -> Iterator[Finding | CannotTell]:
     uses = [*case.toolkits, *_only_named_by_a_variable(case)]
     if not uses:
-        raise NotApplicable("no consumer takes a toolkit with an nvcc, and none is named")
+        raise NotApplicable("nothing installed uses a toolkit that has an nvcc, and none is named")
     for use in uses:
         missing = missing_parts(use.toolkit)
         if not missing:
@@ -119,7 +119,7 @@ def _severity(use: Use, severity: Severity) -> Severity:
 
 
 def _who(case: Case, use: Use) -> str:
-    return f"taken by {use.takers}" if use.judged else f"named by {_variable(case, use)}"
+    return use.who if use.judged else f"named by {_variable(case, use)}"
 
 
 def _linked_tree(case: Case, toolkit: Toolkit) -> Toolkit | None:
@@ -163,7 +163,7 @@ def _lacking(case: Case, use: Use, missing: tuple[ToolkitPart, ...]) -> Finding:
     elif stops:
         remedies = [
             *other_toolkits(case, [toolkit.home]),
-            compose_view(toolkit, "Compose a whole toolkit view"),
+            compose_view(toolkit, "Compose a whole toolkit of links beside it"),
             *remedies,
         ]
     if toolkit.part("nvcc.profile") is None:

@@ -72,7 +72,7 @@ SIGNATURES = [
 @check("toolkit.libcuda-stub-missing")
 def libcuda_stub_missing(case: Case) -> Iterator[Finding | CannotTell]:
     if not case.toolkits:
-        raise NotApplicable("no consumer takes a toolkit with an nvcc, and none is named")
+        raise NotApplicable("nothing installed uses a toolkit that has an nvcc, and none is named")
     for failure in link_failures(case, "cuda"):
         yield failure if isinstance(failure, CannotTell) else _missing(case, failure)
 
@@ -86,7 +86,7 @@ def _missing(case: Case, failure: LinkFailure) -> Finding:
     evidence: list[Evidence] = [*linker_evidence(failure), at("does not exist", wanted)]
     if driver:
         evidence.append(at("the driver's library: programs load it, linkers ask for libcuda.so", driver))
-    message = f"{failure.who[0].upper()}{failure.who[1:]} does not find libcuda.so: {_cause(failure, driver)}"
+    message = f"{failure.who} does not find libcuda.so: {_cause(failure, driver)}"
     return finding(severity, failure.home, message, evidence, _remedies(failure, driver))
 
 
@@ -94,7 +94,7 @@ def _cause(failure: LinkFailure, driver: str) -> str:
     if failure.behind_wrapper:
         where = f"the linker is sent to {failure.home}/lib64, while the compiler comes from {failure.tree}"
     elif any("stubs/" in name for name in failure.toolkit.link_names):
-        where = f"the stubs folder of {failure.tree} is not where link lines look"
+        where = f"the stubs folder of {failure.tree} is not where the linker looks"
     else:
         where = f"{failure.tree} has no stub for it"
     return f"{where}, and the driver's is there as {driver} only" if driver else f"{where}, and no driver's is there"

@@ -14,7 +14,7 @@ The include folders of this toolkit's `nvcc.profile` are looked through in the c
 an nvcc.profile that can be read it is unknown where nvcc would look, and `toolkit.incomplete` says what is wrong.
 
 ## Remedy
-Install the CCCL wheel of the compiler's release beside it, or let `sm120kit fix` compose a toolkit view with one
+Install the CCCL wheel of the compiler's release beside it, or let `sm120kit fix` compose a toolkit of links with one
 whole CCCL. Do not copy single folders of another CCCL into `include`: mixed versions break every `cub` include.
 
 ## Sources
@@ -58,7 +58,7 @@ SIGNATURES = [
 @check("toolkit.nv-target-missing")
 def nv_target_missing(case: Case) -> Iterator[Finding | CannotTell]:
     if not case.toolkits:
-        raise NotApplicable("no consumer takes a toolkit with an nvcc, and none is named")
+        raise NotApplicable("nothing installed uses a toolkit that has an nvcc, and none is named")
     for use in case.toolkits:
         if any(copy.has_nv_target for copy in use.toolkit.cccl_copies):
             continue
@@ -77,7 +77,7 @@ def _missing(use: Use, consumers: list[str]) -> Finding:
     evidence: list[Evidence] = [at("no nv/target", folder) for folder in toolkit.include_dirs]
     if nvcc:
         evidence.append(part_evidence(nvcc))
-    who = f" (taken by {', '.join(consumers)})" if consumers else ""
+    who = f" (used by {', '.join(consumers)})" if consumers else ""
     return finding(
         use.limit(Severity.ERROR),
         toolkit.home,
@@ -85,7 +85,7 @@ def _missing(use: Use, consumers: list[str]) -> Finding:
         "thrust or cuda/std will not compile",
         evidence,
         [
-            compose_view(toolkit, "Compose a toolkit view with one whole CCCL"),
+            compose_view(toolkit, "Compose a toolkit of links beside it, with one whole CCCL"),
             Repair(
                 f"Link one whole CCCL into {toolkit.home} itself; nothing there is replaced or removed",
                 "add_missing_links",

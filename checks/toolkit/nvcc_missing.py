@@ -201,7 +201,7 @@ def _remedies(case: Case, place: _Place) -> list[Remedy]:
         release = part_release(place.toolkit, "runtime-headers")
     remedies: list[Remedy] = [*other_toolkits(case), install_toolkit(release, layout, site_packages(case))]
     if on_disk := next((each for each in case.snapshot.toolkits if each.has_nvcc), None):
-        remedies.insert(0, compose_view(on_disk, "Compose a toolkit view of what is on disk, and take that"))
+        remedies.insert(0, compose_view(on_disk, "Compose a whole toolkit of links from what is on disk, and use that"))
     needing = {consumer.name for consumer in place.consumers if case.must_compile(consumer)}
     if needing == {"flashinfer"}:
         remedies.append(

@@ -68,7 +68,7 @@ class _Taken(msgspec.Struct, frozen=True):
 def nvcc_shadowed(case: Case) -> Iterator[Finding | CannotTell]:
     taken = _taken(case)
     if not taken:
-        raise NotApplicable("no consumer takes a toolkit with an nvcc")
+        raise NotApplicable("nothing installed uses a toolkit that has an nvcc")
     said: set[str] = set()
     for each in taken:
         found = _behind_another(case, each) or _before_the_right_one(case, each)

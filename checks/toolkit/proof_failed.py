@@ -49,7 +49,7 @@ def proof_failed(case: Case) -> Iterator[Finding | CannotTell]:
             )
             yield error(
                 subject,
-                f"The proof {proof.rung}{who} of {report.cuda_home} fails: {proof.error}",
+                f"the proof {proof.rung}{who} of {report.cuda_home} fails: {proof.error}",
                 [at(proof.error, proof.command)],
                 [explained, sources],
             )

@@ -120,7 +120,7 @@ SIGNATURES = [
 @check("toolkit.release-mismatch")
 def release_mismatch(case: Case) -> Iterator[Finding | CannotTell]:
     if not case.toolkits:
-        raise NotApplicable("no consumer takes a toolkit with an nvcc, and none is named")
+        raise NotApplicable("nothing installed uses a toolkit that has an nvcc, and none is named")
     for use in case.toolkits:
         verdict = judge(use, case.snapshot.environment)
         if verdict.clashes:
@@ -141,12 +141,12 @@ def _mismatch(case: Case, use: Use, verdict: Verdict) -> Finding:
     wanted = torch_release(case) or part_release(toolkit, "runtime-headers") or part_release(toolkit, "nvcc")
     remedies: list[Remedy] = [install_toolkit(wanted, toolkit.layout)]
     if verdict.fails:
-        view = compose_view(toolkit, "Compose a toolkit view of one release, if the parts are on disk")
+        view = compose_view(toolkit, "Compose a toolkit of links of one release, if the parts are on disk")
         remedies = [*other_toolkits(case, [toolkit.home]), view, *remedies]
     return finding(
         use.limit(Severity.ERROR if verdict.fails else Severity.NOTE),
         toolkit.home,
-        f"the toolkit {toolkit.home} (taken by {use.takers}) mixes CUDA releases: "
+        f"the toolkit {toolkit.home} ({use.who}) mixes CUDA releases: "
         + "; ".join(each.sentence for each in verdict.clashes),
         evidence,
         remedies,

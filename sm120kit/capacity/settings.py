@@ -164,7 +164,7 @@ def _refuse_not_modelled(line: LaunchLine) -> None:
     for name, words in _NOT_MODELLED.items():
         if (line.number(name) or 1) > 1:
             raise Sm120kitError(
-                f"{line.words(name)}: {words} is not modelled", hint="plan knows one server with tensor parallelism"
+                f"{line.words(name)}: {words} is not modelled", hint="The plan knows one server with tensor parallelism"
             )
     for name, words in _SWITCHES_NOT_MODELLED.items():
         if line.switched_on(name):
@@ -266,7 +266,7 @@ def _algorithm(line: LaunchLine) -> str:
     if name in ("DFLASH", "DSPARK", "UNO", "FROZEN_KV_MTP"):
         raise Sm120kitError(
             f"--speculative-algorithm {name}: the memory of its draft is not modelled",
-            hint="plan knows EAGLE, EAGLE3, NEXTN, STANDALONE and NGRAM",
+            hint="The plan knows EAGLE, EAGLE3, NEXTN, STANDALONE and NGRAM",
         )
     return "EAGLE" if name in ("NEXTN", "MTP") else name
 

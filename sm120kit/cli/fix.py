@@ -58,7 +58,7 @@ Exit codes: 0 nothing left to repair, 1 something is, or needs packages first.
 @subcommand(epilog=EPILOG)
 @target_options(takes_snapshot=False, takes_image=False)
 @option("--apply", "apply", is_flag=True, help="Carry the plan out; without it nothing is written.")
-@option("--in-place", is_flag=True, help="Add what is missing inside the toolkit itself, and no view.")
+@option("--in-place", is_flag=True, help="Add what is missing inside the toolkit itself, nothing beside it.")
 @option("--only", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Mend these findings only.")
 @option("--skip", metavar="GLOB", multiple=True, shell_complete=complete_check, help="Leave these findings be.")
 @text_option("--plan-out", metavar="FILE", help="Save the plan as JSON.")
@@ -84,11 +84,11 @@ def command(
     """
     applying = f"sm120kit fix --apply {shlex.quote(saved or plan_out)}"
     if saved and not apply:
-        raise Sm120kitError(f"a plan ({saved}) is given without --apply", hint=applying)
+        raise Sm120kitError(f"a plan ({saved}) is given without --apply", hint=f"Apply it with: {applying}")
     if saved and (only or skip or in_place or plan_out):
         raise Sm120kitError(
             "a saved plan says itself what it does: --only, --skip, --in-place and --plan-out do not go with it",
-            hint=applying,
+            hint=f"Leave them out: {applying}",
         )
     kept = load_plan(saved) if saved else None
     if kept:

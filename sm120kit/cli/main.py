@@ -32,7 +32,7 @@ GROUPS = {
         "fix": "Show the plan of a repair; --apply carries it out and proves it.",
         "undo": "Take a repair back, path by path.",
         "history": "List the repairs that were applied.",
-        "toolkits": "List toolkit views and whom they serve; --prune removes some.",
+        "toolkits": "List the toolkits that repairs made; --prune removes some.",
         "env": "Write the variables of a healthy run, for shells or services.",
         "run": "Run a command with these variables.",
     },

@@ -145,7 +145,7 @@ def _asked(parameters: dict[str, Any], *, takes_snapshot: bool) -> Asked:
     if snapshot and given:
         raise Sm120kitError(
             f"--snapshot and {given} contradict each other: a snapshot was read already",
-            hint=f"Give {given} when the snapshot is taken: sm120kit snapshot {given} ...",
+            hint=f"Give {given} when the snapshot is taken: sm120kit snapshot {given} …",
         )
     _say_what_was_left_out(live["env_file"])
     options = TargetOptions(

@@ -16,19 +16,18 @@ from sm120kit.repair.views import list_views, prune
 
 
 @subcommand()
-@option("--prune", "pruning", is_flag=True, help="Show the views that nothing can return to.")
+@option("--prune", "pruning", is_flag=True, help="Show those that nothing can return to.")
 @option("--apply", "apply", is_flag=True, help="With --prune: remove them.")
 @option("--json", "as_json", is_flag=True, help="Write it as JSON.")
 @data_dir_option
 def command(*, pruning: bool, apply: bool, as_json: bool, data_dir: str) -> int:
-    """List the toolkit views, what they are made of, and whom they serve.
+    """List the toolkits of links that repairs made, what they are made of, and whom they serve.
 
-    A view that is live, or that undoing a repair would bring back, is never removed; one whose target was deleted
-    is.
+    One that is live, or that undoing a repair would bring back, is never removed; one whose target was deleted is.
     """
     folder = open_data_dir(data_dir)
     if apply and not pruning:
-        raise Sm120kitError("--apply goes with --prune", hint="sm120kit toolkits --prune --apply")
+        raise Sm120kitError("--apply goes with --prune", hint="Give both: sm120kit toolkits --prune --apply")
     if apply:
         with locked(folder):
             for sentence in (*discard_unwritten(folder), *recover(folder)):

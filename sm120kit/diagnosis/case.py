@@ -86,6 +86,11 @@ class Use(msgspec.Struct, frozen=True):
             return "--cuda-home" if self.named else "nobody"
         return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
+    @property
+    def who(self) -> str:
+        """The same with how: ``used by flashinfer and sglang``, ``named by --cuda-home``."""
+        return f"{'used' if self.consumers or not self.named else 'named'} by {self.takers}"
+
 
 def standing_in(snapshot: Snapshot) -> LiveView | None:
     """The toolkit view that is live for this target, whole, and stands in for the toolkit it would take: also for one

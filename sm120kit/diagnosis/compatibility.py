@@ -146,17 +146,17 @@ def _cicc_and_crt(judge: _Judge, cicc: Release | None, *, cicc_must_go: bool) ->
         return
     written, of_nvcc = launch_arguments(cicc), launch_arguments(judge.nvcc)
     crt = part_release(judge.toolkit, "crt")
-    which = f"crt {crt}" if crt else "the crt headers (of unknown release)"
+    which = f"the compiler's own headers (include/crt, of {crt or 'unknown release'})"
     if written is not None and written != taken:
         yield Clash(
-            f"cicc {cicc} writes kernel launches with {_arguments(written)} and {which} takes {taken}: "
+            f"cicc {cicc} writes kernel launches with {_arguments(written)} and {which} take {taken}: "
             "no file with a kernel launch compiles",
             judge.parts("nvcc", "cicc", "crt"),
             fails=True,
         )
     elif of_nvcc is not None and of_nvcc != taken and cicc_must_go:
         yield Clash(
-            f"behind that, {which} does not fit nvcc {judge.nvcc}: with a cicc of nvcc's release, kernel launches have "
+            f"behind that, {which} do not fit nvcc {judge.nvcc}: with a cicc of nvcc's release, kernel launches have "
             f"{_arguments(of_nvcc)} where these headers take {taken}",
             judge.parts("nvcc", "crt"),
             fails=True,

@@ -41,11 +41,12 @@ class LinkFailure(msgspec.Struct, frozen=True):
 
     @property
     def who(self) -> str:
-        """Whose link line it is, for a message: ``the link line of flashinfer and sglang``."""
+        """The linker, and who calls it so, for a message: ``the linker, as flashinfer and sglang call it,``."""
         names = [consumer.name for consumer in self.consumers]
         if not names:
-            return "a link line"
-        return "the link line of " + " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+            return "the linker"
+        who = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        return f"the linker, as {who} {'calls' if len(names) == 1 else 'call'} it,"
 
 
 def link_failures(case: Case, library: str) -> Iterator[LinkFailure | CannotTell]:
@@ -94,7 +95,7 @@ def repairs(failure: LinkFailure) -> list[Remedy]:
     """Our own ways out: a toolkit view, or the missing names put into the tree itself."""
     home = failure.toolkit.home
     return [
-        compose_view(failure.toolkit, "Compose a toolkit view with all names that linkers ask for"),
+        compose_view(failure.toolkit, "Compose a toolkit of links beside it, with all names that linkers ask for"),
         Repair(
             f"Add the missing names to {failure.tree} itself; nothing there is replaced or removed",
             "add_missing_links",

@@ -154,7 +154,7 @@ def _python(snapshot: Snapshot) -> FactGroup:
 
 def _consumers(snapshot: Snapshot) -> FactGroup:
     return FactGroup(
-        "Which toolkit each installed consumer takes, and why",
+        "Which toolkit each installed package uses, and why",
         tuple(_consumer(consumer, snapshot) for consumer in snapshot.consumers),
     )
 

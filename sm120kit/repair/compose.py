@@ -130,7 +130,7 @@ def _around(nvcc: Located, trees: Sequence[Toolkit], case: Case) -> Composition 
             return f"{whose} cannot build for compute capability {', '.join(beyond)}"
     crt = _best(nvcc, (each for each in _located(trees, "crt") if crt_fits(each, nvcc)))
     if crt is None:
-        return f"{whose} finds no crt headers that fit it{_there_is(trees, 'crt')}"
+        return f"{whose} finds none of the compiler's own headers (include/crt) that fit it{_there_is(trees, 'crt')}"
     cicc = _best(nvcc, (each for each in _located(trees, "cicc") if cicc_fits(each.release, nvcc.release)))
     if cicc is None:
         return f"{whose} finds no cicc (nvvm) that fits it{_there_is(trees, 'cicc')}"
@@ -162,7 +162,9 @@ def _around(nvcc: Located, trees: Sequence[Toolkit], case: Case) -> Composition 
                 "cicc", _from(cicc, nvcc), _same_or(cicc, nvcc, "no newer than its ptxas, so its PTX is understood")
             ),
             Choice(
-                "crt headers", _from(crt, nvcc), _same_or(crt, nvcc, "declares the launch macro as this cicc calls it")
+                "compiler's headers",
+                _from(crt, nvcc),
+                _same_or(crt, nvcc, "declares the launch macro as this cicc calls it"),
             ),
             Choice(
                 "runtime headers", _from(headers, nvcc), f"CCCL demands exactly the compiler's release {nvcc.release}"

@@ -49,7 +49,7 @@ def refuse_unsuited(tree: Toolkit) -> None:
     if tree.layout not in _LAYOUTS:
         raise Sm120kitError(
             f"{tree.home} is a {tree.layout} tree, whose folders hold more than CUDA: nothing is added there",
-            hint="Run sm120kit fix --apply without --in-place: it composes a toolkit view beside it",
+            hint="Run sm120kit fix --apply without --in-place: it composes a toolkit of links beside it",
             exit_code=FINDINGS,
         )
     versions = {
@@ -59,8 +59,8 @@ def refuse_unsuited(tree: Toolkit) -> None:
     if overlaid:
         raise Sm120kitError(
             f"{tree.home} holds two CCCL versions in one search path, and adding paths cannot mend that",
-            hint="Run sm120kit fix --apply without --in-place (it composes a clean view beside it), or install the "
-            "packages of this tree again",
+            hint="Run sm120kit fix --apply without --in-place (it composes a clean toolkit of links beside it), or "
+            "install the packages of this tree again",
             exit_code=FINDINGS,
         )
 
@@ -81,12 +81,12 @@ def missing_paths(tree: Toolkit, case: Case, names: Names, stub: bytes) -> Added
     has = set(names(home))
     lib = f"{home}/lib64" if "lib64" in has else f"{home}/lib"
     if "lib64" not in has and "lib" in has:
-        add(MakeLink(f"{home}/lib64", "lib"), "consumers link with -L lib64, and wheels have lib")
+        add(MakeLink(f"{home}/lib64", "lib"), "programs are linked with -L lib64, and wheels have lib")
     for unversioned, name in _unversioned(names(lib)):
         add(MakeLink(f"{lib}/{unversioned}", name), f"-l{unversioned[3:-3]} looks for the unversioned name")
     if not any(name.endswith("stubs/libcuda.so") for name in tree.link_names):
         driver = case.snapshot.driver.libcuda_links
-        add(MakeDirectory(f"{lib}/stubs"), "the folder in which consumers look for libcuda.so")
+        add(MakeDirectory(f"{lib}/stubs"), "the folder in which linkers are told to look for libcuda.so")
         if driver:
             add(MakeLink(f"{lib}/stubs/libcuda.so", driver[0]), "-lcuda, answered by the driver's own library")
         else:

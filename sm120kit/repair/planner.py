@@ -111,7 +111,8 @@ def _view(
     data_dir, key = workshop.data_dir, workshop.target_key
     if unfit := re.search('["$`:]', data_dir.path):
         raise Sm120kitError(
-            f"{data_dir.path} cannot hold a toolkit view: nvcc finds nothing in a folder with {unfit[0]} in its name",
+            f"{data_dir.path} cannot hold a toolkit of links: nvcc finds nothing in a folder with {unfit[0]} in its "
+            "name",
             hint="Give another folder with --data-dir",
             exit_code=USAGE,
         )
@@ -140,7 +141,7 @@ def _view(
     wanted_scripts = {name: content for name, content in scripts.items() if not live or _is_missing(folder, name)}
     switch = _script_steps(folder, wanted_scripts, contents)
     if not live:
-        switch.append(Step(SwitchLink(current, goes_to), read_state(current), "makes the view the live one"))
+        switch.append(Step(SwitchLink(current, goes_to), read_state(current), "makes it the live one"))
     return replace(
         plan,
         steps=(*build, *switch),
@@ -192,7 +193,10 @@ def _in_place(
 def _blocked(case: Case, plan: Plan, findings: Sequence[Finding], reasons: Sequence[str]) -> Plan:
     """The plan that does nothing, says why, and names the packages that are wanted."""
     if plan.in_place and isinstance(compose(case), Composition):
-        reasons, shopping = [*reasons, "a toolkit view mends all of it: sm120kit fix --apply, without --in-place"], None
+        reasons, shopping = (
+            [*reasons, "a toolkit of links mends all of it: sm120kit fix --apply, without --in-place"],
+            None,
+        )
     else:
         shopping = what_to_install(case)
     # What the packages mend needs no other way beside them, least of all one of another release.

@@ -80,15 +80,15 @@ def lay_out(made: Composition, names: Names, stub: bytes) -> Layout:
 def view_steps(layout: Layout, root: str, manifest: bytes) -> tuple[list[Step], dict[str, bytes]]:
     """Steps that build the view at ``root``, which must not be there yet, and the bytes they write, by SHA-256."""
     contents = {hashlib.sha256(content).hexdigest(): content for content in (*layout.files.values(), manifest)}
-    steps = [_step(MakeDirectory(root), "the toolkit view")]
-    steps += [_step(MakeDirectory(f"{root}/{folder}"), "a folder of the view") for folder in layout.folders]
+    steps = [_step(MakeDirectory(root), "the toolkit of links")]
+    steps += [_step(MakeDirectory(f"{root}/{folder}"), "a folder of it") for folder in layout.folders]
     steps += [_step(MakeLink(f"{root}/{name}", to), layout.reasons[name]) for name, to in layout.links.items()]
     for name, content in layout.files.items():
         mode = 0o755 if name.endswith(".so") else 0o644
         action = WriteFile(f"{root}/{name}", hashlib.sha256(content).hexdigest(), mode)
         steps.append(_step(action, layout.reasons[name]))
     action = WriteFile(f"{root}/{MANIFEST}", hashlib.sha256(manifest).hexdigest())
-    steps.append(_step(action, "what the view was made of, so that a later change is noticed"))
+    steps.append(_step(action, "what it was made of, so that a later change is noticed"))
     return steps, contents
 
 

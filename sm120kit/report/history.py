@@ -28,6 +28,6 @@ def render_history(history: Sequence[HistoryLine], *, width: int, colour: bool) 
         status = f"{_AT_WORK[each.status]} (process {each.at_work})" if each.at_work else _STATUS[each.status]
         lines.prose(f"{each.number}  {each.started_at}  {status}", style="bold")
         rows = [Row("target", each.target), Row("cured", ", ".join(sorted({cure.check for cure in each.cures})))]
-        rows += [Row("view", each.view)] if each.view else []
+        rows += [Row("toolkit", each.view)] if each.view else []
         lines.table([*rows, Row("actions", counted(each.actions, "path"))], indent=3)
     return lines.render(colour=colour)

@@ -75,7 +75,7 @@ def verdict(report: ProofReport) -> str:
     if failed or prevented:
         return f"Not proved: {'; '.join([*why, *prevented])}."
     if not passed:
-        return "Nothing was proved: no rung could be run."
+        return "Nothing was proved: no step could be run."
     return f"Proved: {passed} passed."
 
 

@@ -45,7 +45,7 @@ def _plan(lines: Lines, plan: Plan, *, whole: bool) -> None:
     _title(lines, "Goes away")
     lines.table([Row(cure.check, cure.message) for cure in plan.cures], indent=2)
     if plan.choices:
-        _title(lines, "The toolkit view is made of")
+        _title(lines, "The toolkit of links is made of")
         lines.table([Row(choice.part, choice.source, choice.why) for choice in plan.choices], indent=2)
     if not whole:
         return

@@ -12,7 +12,7 @@ def render_views(views: Sequence[ViewLine], *, removed: bool, width: int, colour
     """One paragraph for each view."""
     lines = Lines(width)
     if not views:
-        lines.prose("Nothing to remove." if removed else "No toolkit view.")
+        lines.prose("Nothing to remove." if removed else "No repair has made a toolkit.")
     for view in views:
         lines.blank()
         lines.prose(f"{view.path}  CUDA {view.release or 'of unknown release'}", style="bold")

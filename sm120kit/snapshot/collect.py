@@ -136,7 +136,7 @@ def _homes_behind(view: Fact[LiveView]) -> dict[str, str]:
     """The trees that a live view leads to: once CUDA_HOME names the view, nothing else may name them."""
     if isinstance(view, Unknown) or isinstance(view.value.manifest, Unknown):
         return {}
-    return dict.fromkeys(view.value.manifest.value.homes, "the live toolkit view")
+    return dict.fromkeys(view.value.manifest.value.homes, "the live repair")
 
 
 class _Task(Generic[T]):

@@ -92,7 +92,7 @@ def _of_file(path: str) -> dict[str, str]:
     if not environment:
         raise Sm120kitError(
             f"the environment file {path} holds no variable",
-            hint="Write one KEY=VALUE per line, or copy /proc/PID/environ of a running server.",
+            hint="Write one KEY=VALUE per line, or copy /proc/PID/environ of a running server",
             exit_code=TARGET_UNREADABLE,
         )
     return environment
@@ -104,13 +104,13 @@ def _of_process(pid: int) -> dict[str, str]:
     except PermissionError as error:
         raise Sm120kitError(
             f"the environment of process {pid} may not be read: it belongs to another user",
-            hint=f"Run as that user or as root, or copy /proc/{pid}/environ and name the copy with --env-file.",
+            hint=f"Run as that user or as root, or copy /proc/{pid}/environ and name the copy with --env-file",
             exit_code=TARGET_UNREADABLE,
         ) from error
     except OSError as error:
         raise Sm120kitError(
             f"there is no process {pid} here",
-            hint="A process inside another container has another number there; look for it with ps.",
+            hint="A process inside another container has another number there; look for it with ps",
             exit_code=TARGET_UNREADABLE,
         ) from error
     environment = parse_environment(content + b"\0")

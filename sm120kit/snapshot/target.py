@@ -80,7 +80,7 @@ def check_options(options: TargetOptions) -> None:
     )
     for first, one, second, other, why in contradictions:
         if one and other:
-            raise Sm120kitError(f"{first} and {second} contradict each other: {why}", hint="Give one of the two.")
+            raise Sm120kitError(f"{first} and {second} contradict each other: {why}", hint="Give one of the two")
     if options.pid < 0:
         raise Sm120kitError(f"--pid {options.pid} is not the number of a process", exit_code=USAGE)
 
@@ -94,7 +94,7 @@ def resolve_target(options: TargetOptions, files: Files, image: Image | None = N
     """
     check_options(options)
     if options.root and not files.is_dir("/"):
-        raise _unreadable(f"--root {options.root} is not a folder", "Name the folder that an image was unpacked into.")
+        raise _unreadable(f"--root {options.root} is not a folder", "Name the folder that an image was unpacked into")
     if options.variables is not None:
         environment, words = {"PATH": DEFAULT_PATH, **options.variables}, "as a server will have it"
     else:
@@ -105,7 +105,7 @@ def resolve_target(options: TargetOptions, files: Files, image: Image | None = N
     if options.cuda_home:
         cuda_home = _absolute(options.cuda_home, options)
         if not files.is_dir(cuda_home):
-            raise _missing("--cuda-home", cuda_home, options, files, "Name a folder that holds bin/nvcc.")
+            raise _missing("--cuda-home", cuda_home, options, files, "Name a folder that holds bin/nvcc")
         environment["CUDA_HOME"] = environment["CUDA_PATH"] = cuda_home
     target = Target(
         kind="interpreter",
@@ -136,7 +136,7 @@ def _of_interpreter(context: Context, options: TargetOptions) -> ResolvedTarget:
         else:
             interpreter, source = ask_interpreter(context, python), Source("command", f"{python} -I -S")
     except RunFailure as failure:
-        hint = "Name another one with --python, or its packages with --site-packages."
+        hint = "Name another one with --python, or its packages with --site-packages"
         raise _unreadable(str(failure), hint) from failure
     return _resolved(context, "interpreter", python, why, Known(interpreter, source), interpreter.site_packages)
 
@@ -146,15 +146,15 @@ def _named_interpreter(context: Context, options: TargetOptions) -> tuple[str, s
     if "/" not in given:
         found = context.which(given)
         if found is None:
-            raise _unreadable(f"--python {given}: no such program on PATH", "Give the path of an interpreter.")
+            raise _unreadable(f"--python {given}: no such program on PATH", "Give the path of an interpreter")
         return found, f"named by --python {given}"
     python = _absolute(given, options)
     if files.is_dir(python):
-        raise _unreadable(f"--python {python} is a folder", f"Name an interpreter, such as {python}/bin/python.")
+        raise _unreadable(f"--python {python} is a folder", f"Name an interpreter, such as {python}/bin/python")
     if not files.exists(python):
-        raise _missing("--python", python, options, files, "Give the path of an interpreter.")
+        raise _missing("--python", python, options, files, "Give the path of an interpreter")
     if not files.is_executable(python):
-        raise _unreadable(f"--python {python} is not an executable file", "Give the path of an interpreter.")
+        raise _unreadable(f"--python {python} is not an executable file", "Give the path of an interpreter")
     return python, "named by --python"
 
 
@@ -181,7 +181,7 @@ def _default_interpreter(context: Context) -> tuple[str, str]:
     if python3 is None:
         raise _unreadable(
             "; ".join([*remarks, "no virtual environment is active, and there is no python3 on PATH"]),
-            "Name an interpreter with --python, or a folder of packages with --site-packages.",
+            "Name an interpreter with --python, or a folder of packages with --site-packages",
         )
     return python3, _sentence("python3 on PATH, since no virtual environment is active", remarks)
 
@@ -198,7 +198,7 @@ def _python3_on_path(context: Context, own: Interpreter) -> str | None:
 def _of_site_packages(context: Context, options: TargetOptions) -> ResolvedTarget:
     folder = _absolute(options.site_packages, options)
     if not context.files.is_dir(folder):
-        raise _missing("--site-packages", folder, options, context.files, "Name the folder that holds the packages.")
+        raise _missing("--site-packages", folder, options, context.files, "Name the folder that holds the packages")
     interpreter = python_of(context.files, folder)
     fact: Fact[Interpreter] = (
         Known(interpreter, Source("file", folder))
@@ -214,7 +214,7 @@ def _of_root(context: Context, options: TargetOptions) -> ResolvedTarget:
     if options.python:
         python = _absolute(options.python, options)
         if not (files.exists(python) or files.is_link(python)):
-            raise _missing("--python", python, options, files, "Give the interpreter's path inside the image.")
+            raise _missing("--python", python, options, files, "Give the interpreter's path inside the image")
         chosen = python_at(files, python)
         why = f"{named}, with --python {python}"
         nothing = f"no library folder belongs to {python} in the image"
@@ -275,7 +275,7 @@ def _unreadable(message: str, hint: str) -> Sm120kitError:
 def _missing(option: str, path: str, options: TargetOptions, files: Files, hint: str) -> Sm120kitError:
     """The error for something an option names that is not there, or not what it should be."""
     if options.root and f"{path}/".startswith(f"{os.path.abspath(options.root)}/"):
-        hint = f"Paths are read inside --root: leave out {os.path.abspath(options.root)}."
+        hint = f"Paths are read inside --root: leave out {os.path.abspath(options.root)}"
     what = "is not a folder" if files.exists(path) else "does not exist"
     inside = f" inside {options.image_archive or options.root}" if options.of_image else ""
     return _unreadable(f"{option} {path} {what}{inside}", hint)

@@ -28,7 +28,7 @@ from tests.builders import (
     torch_extensions,
 )
 
-TABLE = "Which toolkit each installed consumer takes, and why"
+TABLE = "Which toolkit each installed package uses, and why"
 
 
 def facts(taken: Snapshot, title: str, request: Request | None = None) -> dict[str, Fact]:

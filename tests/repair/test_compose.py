@@ -89,7 +89,10 @@ def test_a_part_that_does_not_fit_comes_from_another_tree() -> None:
     [
         (tree(releases={"cicc": "13.5"}), "finds no cicc (nvvm) that fits it (on disk: 13.5)"),
         (tree("/x", "13.5", releases={"cicc": "13.1"}, profile=PROFILE_132), "finds no cicc (nvvm) that fits it"),
-        (tree(releases={"crt": "13.2"}), "finds no crt headers that fit it (on disk: 13.2)"),
+        (
+            tree(releases={"crt": "13.2"}),
+            "finds none of the compiler's own headers (include/crt) that fit it (on disk: 13.2)",
+        ),
         (tree(releases={"runtime-headers": "13.2"}), "finds no CUDA runtime headers of its release (on disk: 13.2)"),
         (tree(cccl=None), "finds no whole CCCL"),
         (tree(drop=("ptxas",)), "has no ptxas beside it"),
@@ -192,6 +195,6 @@ def test_a_borrowed_part_is_named_with_its_path() -> None:
     sources = {choice.part: choice.source for choice in made.choices}
     crt = lender.part("crt")
     assert crt is not None
-    assert sources["crt headers"] == f"{owned} ({crt.path})"
+    assert sources["compiler's headers"] == f"{owned} ({crt.path})"
     assert sources["CCCL"].endswith(f" ({SITE}/flashinfer/data/cccl/libcudacxx/include)")
     assert CU13 not in sources["cicc"]

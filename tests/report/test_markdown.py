@@ -32,7 +32,7 @@ def test_good_unknown_crashed_and_suppressed_are_told() -> None:
 
 def test_verbose_holds_the_tables() -> None:
     text = render_markdown(report(ok(), snapshot=snapshot(consumers=(flashinfer(),))), verbose=True)
-    assert "## Which toolkit each installed consumer takes, and why" in text
+    assert "## Which toolkit each installed package uses, and why" in text
     assert "| flashinfer-python 0.7.2.post1 |" in text
 
 

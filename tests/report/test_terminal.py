@@ -134,7 +134,7 @@ def test_expired_and_unused_suppressions_are_said() -> None:
 def test_verbose_shows_what_was_looked_at() -> None:
     text = render_terminal(report(ok(), not_applicable(), snapshot=snapshot(consumers=(flashinfer(),))), verbose=True)
     for piece in (
-        "Which toolkit each installed consumer takes, and why",
+        "Which toolkit each installed package uses, and why",
         "flashinfer-python 0.7.2.post1",
         "bin/nvcc (nvidia-cuda-nvcc 13.0)",
         "580.95.05",

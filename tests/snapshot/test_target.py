@@ -227,7 +227,7 @@ class TestRefused:
         assert "no such program on PATH" in refusal(python="no-such-python").message
 
     def test_a_folder_or_a_plain_file_as_interpreter(self, tmp_path: Path) -> None:
-        assert refusal(python=str(tmp_path)).hint.endswith(f"{tmp_path}/bin/python.")
+        assert refusal(python=str(tmp_path)).hint.endswith(f"{tmp_path}/bin/python")
         (tmp_path / "python").write_text("")
         assert "is not an executable file" in refusal(python=f"{tmp_path}/python").message
 

@@ -284,4 +284,4 @@ def _name_of(descriptor: Descriptor) -> str:
 def _not_one(names: list[str]) -> ImageError:
     if not names:
         return ImageError("its manifest names no image", _HOW)
-    return ImageError(f"it holds {len(names)} images: {', '.join(names[:8])}", "Save the one that is meant, alone.")
+    return ImageError(f"it holds {len(names)} images: {', '.join(names[:8])}", "Save the one that is meant, alone")

@@ -52,7 +52,7 @@ class _Budget:
             if self._seen > self._limit:
                 raise ImageError(
                     f"its {self._size} bytes hold more than {self._limit} bytes when they are inflated",
-                    "Such an archive was made to exhaust whoever reads it.",
+                    "Such an archive was made to exhaust whoever reads it",
                 )
             yield piece
 

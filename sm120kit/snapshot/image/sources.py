@@ -44,7 +44,7 @@ class FileSource:
 
     def __init__(self, path: str) -> None:
         if not stat.S_ISREG(os.stat(path).st_mode):  # asked before opening: to open a device can set it in motion
-            raise ImageError("it is not a regular file", "Write the image into a file first.")
+            raise ImageError("it is not a regular file", "Write the image into a file first")
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         weakref.finalize(self, os.close, self._descriptor)
         self.size = os.fstat(self._descriptor).st_size

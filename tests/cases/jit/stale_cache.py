@@ -34,7 +34,7 @@ CASES = [
     broken(
         "the toolkit view was switched",
         snapshot(built_modules=(_built(("norm",), _VIEW, compiler=known(_VIEW)),), live_view=live_view(in_use=True)),
-        a_warning(_FOLDER, f"the toolkit view {_VIEW}"),
+        a_warning(_FOLDER, f"the toolkit of links {_VIEW}"),
     ),
     broken(
         "more than are named",

@@ -64,7 +64,7 @@ CASES = [
     broken(
         "the overlay, through FlashInfer 0.6.7's own rule",
         snapshot(toolkits=(_OVERLAY,), consumers=(flashinfer("0.6.7.post2"),)),
-        an_error(CU13, "taken by flashinfer"),
+        an_error(CU13, "used by flashinfer"),
     ),
     broken(
         "the overlay, while all takers bring their own",

@@ -42,7 +42,7 @@ CASES = [
             CU13,
             "/usr/bin/ld: cannot find -lcudart: No such file or directory",
             f"-L{CU13}/lib64",
-            f"{CU13}/lib/libcudart.so.13, and link lines look for {CU13}/lib64/libcudart.so",
+            f"{CU13}/lib/libcudart.so.13, and the linker looks for {CU13}/lib64/libcudart.so",
             "nvidia-cuda-runtime 13.0",
         ),
     ),
@@ -53,7 +53,7 @@ CASES = [
             consumers=(sglang(),),
             link_probes=(probe(missing=("cudart",), consumers=("sglang",)),),
         ),
-        an_error(CU13, "The link line of sglang", "has a version in its name"),
+        an_error(CU13, "the linker, as sglang calls it,", "has a version in its name"),
     ),
     broken(
         "no libcudart at all in a system toolkit",
@@ -86,12 +86,12 @@ CASES = [
             distributions=_JIT_CACHE,
             link_probes=(probe(missing=("cudart",), consumers=("flashinfer",)),),
         ),
-        a_warning(CU13, "The link line of flashinfer"),
+        a_warning(CU13, "the linker, as flashinfer calls it,"),
     ),
     broken(
         "torch's line fails where SGLang's does not",
         snapshot(consumers=(sglang(), torch_extensions()), link_probes=(probe(consumers=("sglang",)), _LINES_OF_ONE)),
-        a_warning(CU13, "The link line of torch.utils.cpp_extension"),
+        a_warning(CU13, "the linker, as torch.utils.cpp_extension calls it,"),
     ),
     broken(
         "the wrapper's folder goes as a name of the tree behind it",

@@ -36,12 +36,12 @@ CASES = [
     broken(
         "no CCCL, and FlashInfer 0.6.7 brings none",
         snapshot(toolkits=(_WITHOUT_CCCL,), consumers=(flashinfer("0.6.7.post2"),)),
-        an_error(CU13, "taken by flashinfer"),
+        an_error(CU13, "used by flashinfer"),
     ),
     broken(
         "SGLang's JIT sees no copy although FlashInfer brings one",
         snapshot(toolkits=(_WITHOUT_CCCL,), consumers=(flashinfer("0.7.2.post1"), sglang())),
-        an_error(CU13, "taken by sglang"),
+        an_error(CU13, "used by sglang"),
     ),
     look_alike(
         "FlashInfer 0.7.2 brings its own CCCL",
@@ -69,7 +69,7 @@ CASES = [
             consumers=(flashinfer("0.6.7.post2", home=CU13, nvcc=known("/opt/cuda/bin/nvcc"), toolkit="/opt/cuda"),),
             live_view=live_view(),
         ),
-        an_error("/opt/cuda", "taken by flashinfer"),
+        an_error("/opt/cuda", "used by flashinfer"),
     ),
     unknown(
         "nvcc.profile cannot be read",

@@ -54,20 +54,34 @@ CASES = [
         named(toolkits=(toolkit(drop=("cicc", "libdevice")),)),
     ),
     # nvcc and crt across 13.0 | 13.1
-    broken("nvcc 13.0, crt 13.2", _named("13.0", crt="13.2"), an_error(CU13, "2 arguments", "crt 13.2 takes 1")),
+    broken(
+        "nvcc 13.0, crt 13.2", _named("13.0", crt="13.2"), an_error(CU13, "2 arguments", "include/crt, of 13.2) take 1")
+    ),
     broken("nvcc 13.0, crt 13.5", _named("13.0", crt="13.5"), an_error(CU13, "nvidia-cuda-crt 13.5", "takes 1")),
-    broken("nvcc 13.2, crt 13.0", _named("13.2", crt="13.0"), an_error(CU13, "1 argument and crt 13.0 takes 2")),
-    broken("nvcc 13.5, crt 13.0", _named("13.5", crt="13.0"), an_error(CU13, "1 argument and crt 13.0 takes 2")),
+    broken(
+        "nvcc 13.2, crt 13.0",
+        _named("13.2", crt="13.0"),
+        an_error(CU13, "1 argument and the compiler's own headers (include/crt, of 13.0) take 2"),
+    ),
+    broken(
+        "nvcc 13.5, crt 13.0",
+        _named("13.5", crt="13.0"),
+        an_error(CU13, "1 argument and the compiler's own headers (include/crt, of 13.0) take 2"),
+    ),
     broken(
         "crt of unknown release whose __cudaLaunch does not fit",
         named(toolkits=(toolkit(releases={"crt": None}, crt_launch_arguments=known(1)),)),
-        an_error(CU13, "the crt headers (of unknown release) takes 1", "__cudaLaunch takes 1"),
+        an_error(CU13, "own headers (include/crt, of unknown release) take 1", "__cudaLaunch takes 1"),
     ),
-    broken("nvcc 12.9, crt 13.0", _named("12.9", crt="13.0"), an_error(CU13, "crt 13.0 takes 2")),
+    broken("nvcc 12.9, crt 13.0", _named("12.9", crt="13.0"), an_error(CU13, "include/crt, of 13.0) take 2")),
     # cicc against ptxas and nvcc
     broken("nvcc 13.0, cicc 13.5", _named("13.0", cicc="13.5"), an_error(CU13, "newer PTX than ptxas 13.0", "PTX 9.5")),
     broken("nvcc 13.2, cicc 13.5", _named("13.2", cicc="13.5"), an_error(CU13, "newer PTX than ptxas 13.2")),
-    broken("nvcc 13.2, cicc 13.0", _named("13.2", cicc="13.0"), an_error(CU13, "cicc 13.0 writes", "crt 13.2 takes 1")),
+    broken(
+        "nvcc 13.2, cicc 13.0",
+        _named("13.2", cicc="13.0"),
+        an_error(CU13, "cicc 13.0 writes", "include/crt, of 13.2) take 1"),
+    ),
     broken(
         "nvcc 13.5, cicc 13.1: an option that it refuses",
         _named("13.5", cicc="13.1"),
@@ -94,7 +108,7 @@ CASES = [
     broken(
         "FlashInfer's own CCCL minds too",
         snapshot(toolkits=(_mixed("13.5", runtime_headers="13.0"),), consumers=(flashinfer("0.7.2.post1"),)),
-        an_error(CU13, "CCCL 3.6.0 (brought by flashinfer)", "taken by flashinfer"),
+        an_error(CU13, "CCCL 3.6.0 (brought by flashinfer)", "used by flashinfer"),
     ),
     broken(
         "headers of another major",
@@ -131,12 +145,17 @@ CASES = [
     broken(
         "pip install nvidia-cuda-nvcc==13.0.88: all failing pairs, also the hidden one",
         _named("13.0", cccl=None, crt="13.5", cicc="13.5", runtime_headers="13.5"),
-        an_error(CU13, "newer PTX than ptxas 13.0", "behind that, crt 13.5", "as soon as the missing CCCL is there"),
+        an_error(
+            CU13,
+            "newer PTX than ptxas 13.0",
+            "behind that, the compiler's own headers (include/crt, of 13.5)",
+            "as soon as the missing CCCL is there",
+        ),
     ),
     broken(
         "only torch extensions are built with it",
         snapshot(toolkits=(_mixed("13.0", crt="13.5"),), consumers=(torch_extensions(),)),
-        a_warning(CU13, "taken by torch.utils.cpp_extension"),
+        a_warning(CU13, "used by torch.utils.cpp_extension"),
     ),
     broken(
         "a jit-cache spares FlashInfer the compiler",

@@ -19,7 +19,7 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(fix: Fix, tmp_path: Path) -
     before = picture(tmp_path)
     answer = fix()
     assert answer.code == 1
-    for words in ("toolkit.cudart-unlinkable", "The toolkit view is made of", "Nothing was written"):
+    for words in ("toolkit.cudart-unlinkable", "The toolkit of links is made of", "Nothing was written"):
         assert words in answer.out
     again = next(line for line in answer.out.split("\n") if line.strip().startswith("sm120kit fix --"))
     assert f"--site-packages {tmp_path}/site-packages" in again

@@ -35,7 +35,7 @@ def test_a_data_folder_of_any_name(sm120kit: Command, tiny: Tiny, tmp_path: Path
 def test_a_data_folder_in_which_nvcc_finds_nothing(sm120kit: Command, tiny: Tiny, tmp_path: Path, name: str) -> None:
     answer = Fix(sm120kit, tiny, tmp_path / name)("--apply")
     assert answer.code == 2
-    assert "cannot hold a toolkit view" in answer.err
+    assert "cannot hold a toolkit of links" in answer.err
 
 
 def test_a_umask_that_shuts_others_out(fix: Fix) -> None:
