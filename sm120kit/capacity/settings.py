@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from sm120kit.capacity.formulas import Formula
 from sm120kit.capacity.geometry import Geometry
 from sm120kit.capacity.memory import KV_DTYPES, STATE_DTYPES, kv_dtype
-from sm120kit.diagnosis.launch import LaunchLine, refuse
+from sm120kit.capacity.refused import refuse_line, refuse_strategy
+from sm120kit.diagnosis.launch import LaunchLine
 from sm120kit.errors import Sm120kitError
 
 DEFAULT_CONTEXT = 2048
@@ -21,21 +22,6 @@ _LLAMA_DRAFT_TOKENS = 8
 _NGRAM_DRAFT_TOKENS = 12
 _PAGED_BACKENDS = {"flashmla": 64, "trtllm_mla": 64, "trtllm_mha": 64, "cutlass_mla": 128}
 
-_NOT_MODELLED = {
-    "pp_size": "pipeline parallelism",
-    "dp_size": "data parallelism inside one server",
-    "attn_cp_size": "context parallelism",
-    "attn_dp_size": "attention data parallelism",
-    "dcp_size": "decode context parallelism",
-}
-_SWITCHES_NOT_MODELLED = {
-    "enable_dp_attention": "attention data parallelism",
-    "enable_unified_memory": "the unified memory pool",
-    "enable_hisparse": "HiSparse pools",
-    "enable_linear_replayssm_spec": "ReplaySSM",
-    "enable_int8_mamba_checkpoint": "int8 state checkpoints",
-    "prefill_only_disable_kv_cache": "serving without keys and values",
-}
 _NO_PREFILL_GRAPH = (
     "enable_torch_compile",
     "enable_lora",
@@ -104,8 +90,7 @@ def resolve_settings(line: LaunchLine, formula: Formula, geometry: Geometry) -> 
         Sm120kitError: the version does not take the line (each problem with what to write instead), settings
             contradict each other, or they ask for something whose memory is not modelled.
     """
-    _refuse_problems(line)
-    _refuse_not_modelled(line)
+    refuse_line(line)
     assumptions: list[str] = []
     algorithm = _algorithm(line)
     requested = line.number("max_running_requests")
@@ -116,7 +101,6 @@ def resolve_settings(line: LaunchLine, formula: Formula, geometry: Geometry) -> 
     if dtype == "float32" and line.text("dtype") in ("", "auto"):
         dtype = "bfloat16"
         assumptions.append("weights stored as float32 are loaded as bfloat16, as --dtype auto does")
-    _at_least_one(line)
     settings = Settings(
         requested=requested if requested is not None or not algorithm else formula.requests_when_speculative,
         given_requests=requested,
@@ -149,46 +133,6 @@ def resolve_settings(line: LaunchLine, formula: Formula, geometry: Geometry) -> 
     if geometry.state:
         settings = _with_states(settings, line, formula, geometry)
     return Resolved(settings, tuple(assumptions))
-
-
-def _refuse_problems(line: LaunchLine) -> None:
-    if line.config_file:
-        raise Sm120kitError(
-            f"--config {line.config_file} holds more settings, and plan does not read it",
-            hint="Write them as arguments",
-        )
-    refuse(line.problems)
-
-
-def _refuse_not_modelled(line: LaunchLine) -> None:
-    for name, words in _NOT_MODELLED.items():
-        if (line.number(name) or 1) > 1:
-            raise Sm120kitError(
-                f"{line.words(name)}: {words} is not modelled", hint="The plan knows one server with tensor parallelism"
-            )
-    for name, words in _SWITCHES_NOT_MODELLED.items():
-        if line.switched_on(name):
-            raise Sm120kitError(f"{line.words(name)}: {words} is not modelled", hint="Plan without it")
-    if line.given.get("cuda_graph_config") is not None:
-        raise Sm120kitError(
-            f"{line.words('cuda_graph_config')} is not read here",
-            hint="Write --cuda-graph-max-bs-decode instead",
-        )
-    if (line.text("disaggregation_mode") or "null") != "null":
-        raise Sm120kitError(
-            f"{line.words('disaggregation_mode')}: disaggregated serving is not modelled", hint="Plan without it"
-        )
-
-
-def _at_least_one(line: LaunchLine) -> None:
-    for name in ("max_running_requests", "max_total_tokens", "context_length", "max_mamba_cache_size", "tp_size"):
-        value = line.given.get(name)
-        if isinstance(value, int) and value < 1:
-            raise Sm120kitError(f"{line.words(name)} asks for less than one", hint="Give 1 or more")
-    for name in ("mamba_full_memory_ratio", "swa_full_tokens_ratio"):
-        share = line.share(name)
-        if share is not None and share <= 0:
-            raise Sm120kitError(f"{line.words(name)} is not above 0", hint="Give a ratio above 0, such as 0.9")
 
 
 def _fraction(line: LaunchLine) -> float | None:
@@ -308,37 +252,9 @@ def _with_states(settings: Settings, line: LaunchLine, formula: Formula, geometr
         strategy = formula.default_strategy
         if strategy != "no_buffer" and not (geometry.takes_extra_buffer(formula) and settings.radix and overlap):
             strategy = "no_buffer"
-    _refuse_strategy(strategy, settings, formula, geometry)
+    drafts = bool(settings.algorithm)
+    refuse_strategy(strategy, formula, geometry, radix=settings.radix, overlap=overlap, drafts=drafts)
     if settings.radix and strategy == "no_buffer" and not settings.algorithm:
         overlap = False
     page = 1 if settings.radix and strategy == "no_buffer" else settings.page_size
     return replace(settings, state_dtype=dtype, strategy=strategy, overlap=overlap, page_size=page)
-
-
-def _refuse_strategy(strategy: str, settings: Settings, formula: Formula, geometry: Geometry) -> None:
-    if strategy not in formula.strategies:
-        raise Sm120kitError(
-            f"SGLang {formula.version} has no strategy {strategy!r}", hint=f"It has {', '.join(formula.strategies)}"
-        )
-    extra = strategy != "no_buffer"
-    if extra and not geometry.takes_extra_buffer(formula):
-        raise Sm120kitError(
-            f"SGLang {formula.version} does not take the strategy {strategy} with {geometry.architecture}",
-            hint="Take no_buffer",
-        )
-    if extra and not settings.radix and not formula.draft_first:
-        raise Sm120kitError(
-            f"the strategy {strategy} and --disable-radix-cache contradict each other",
-            hint="Take no_buffer with --disable-radix-cache, or keep the prefix cache",
-        )
-    if strategy == "extra_buffer_lazy" and not settings.overlap:
-        raise Sm120kitError(
-            "extra_buffer_lazy and --disable-overlap-schedule contradict each other", hint="Take extra_buffer"
-        )
-    if strategy == "extra_buffer_lazy" and settings.algorithm and not formula.draft_first:
-        raise Sm120kitError(f"SGLang {formula.version} does not draft with extra_buffer_lazy", hint="Take extra_buffer")
-    if not extra and settings.radix and settings.algorithm:
-        raise Sm120kitError(
-            f"drafting for {geometry.architecture} with the prefix cache needs the strategy extra_buffer",
-            hint="Give extra_buffer, or --disable-radix-cache",
-        )
