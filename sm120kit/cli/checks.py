@@ -9,9 +9,8 @@ from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.diagnosis.catalogue import Catalogue, read_catalogue
 from sm120kit.diagnosis.registry import Check, LogFailure
+from sm120kit.diagnosis.types import CHECKS_SCHEMA, CheckList, ListedCheck
 from sm120kit.errors import GOOD
-
-SCHEMA = "sm120kit.checks/1"
 
 
 @subcommand()
@@ -40,17 +39,19 @@ def _mark(entry: Check | LogFailure) -> str:
     return "(looked for by launch)" if entry.of_launch else "(known from logs alone)"
 
 
-def _data(catalogue: Catalogue) -> dict[str, object]:
-    checks = [
-        {
-            "id": entry.id,
-            "title": entry.title,
-            "path": entry.path,
-            "page": entry.page,
-            "signatures": entry.signatures,
-            "only_in_logs": isinstance(entry, LogFailure) and not entry.of_launch,
-            "only_at_launch": isinstance(entry, LogFailure) and entry.of_launch,
-        }
-        for entry in catalogue.entries.values()
-    ]
-    return {"schema": SCHEMA, "checks": checks}
+def _data(catalogue: Catalogue) -> CheckList:
+    entries = catalogue.entries.values()
+    return CheckList(CHECKS_SCHEMA, tuple(_listed(entry) for entry in entries))
+
+
+def _listed(entry: Check | LogFailure) -> ListedCheck:
+    of_launch = isinstance(entry, LogFailure) and entry.of_launch
+    return ListedCheck(
+        id=entry.id,
+        title=entry.title,
+        path=entry.path,
+        page=entry.page,
+        signatures=tuple(entry.signatures),
+        only_in_logs=isinstance(entry, LogFailure) and not of_launch,
+        only_at_launch=of_launch,
+    )

@@ -21,15 +21,20 @@ _DOCUMENTS = (
     "smoke",
     "toolkits",
     "fleet",
+    "environment",
+    "checks",
 )
+"""Those of ``sm120kit.report.schema``, which is not loaded for the sake of completing their names."""
 
 
 @subcommand()
 @click.argument("document", metavar="[DOCUMENT]", type=click.Choice(_DOCUMENTS), default="report")
 def command(*, document: str) -> int:
-    """Print the JSON Schema of a document: report (doctor --json), snapshot, comparison (diff --json),
-    repair-plan (fix --plan-out), fleet (launch, status, verify and restart --json), or of what the command of that
-    name prints with --json.
+    """Print the JSON Schema of a document that the commands print as data.
+
+    report (doctor --json), snapshot, comparison (diff --json), proof (prove --json), repair-plan (fix --plan-out),
+    fleet (launch, status, verify and restart --json), environment (env --shell json); why, plan, fix, history,
+    toolkits, smoke and checks are of the command of that name.
     """
     from sm120kit.report.schema import json_schema
     from sm120kit.text import encode_json

@@ -303,3 +303,25 @@ class ProofReport(Struct, frozen=True):
         """Whether something was run, nothing failed and nothing was kept from being run."""
         outcomes = {proof.outcome for proof in self.proofs}
         return "failed" not in outcomes and "passed" in outcomes and not any(each.prevented for each in self.proofs)
+
+
+CHECKS_SCHEMA = "sm120kit.checks/1"
+
+
+class ListedCheck(Struct, frozen=True):
+    """One entry of the catalogue, with its page and the signatures of its failure."""
+
+    id: str
+    title: str
+    path: str
+    page: str
+    signatures: tuple[Signature, ...]
+    only_in_logs: bool
+    only_at_launch: bool
+
+
+class CheckList(Struct, frozen=True):
+    """The whole catalogue as data."""
+
+    schema: str
+    checks: tuple[ListedCheck, ...]

@@ -21,7 +21,7 @@ from sm120kit.environment.dialects import (
     quote_systemd,
 )
 from sm120kit.environment.dockerfile import docker_values
-from sm120kit.environment.types import SCHEMA, Environment, How, Struct, Variable
+from sm120kit.environment.types import SCHEMA, Document, DocumentLine, Environment, Variable
 from sm120kit.text import visible
 from sm120kit.version import __version__
 
@@ -38,25 +38,6 @@ _QUOTES: dict[str, Callable[[str, str], str]] = {
     "docker": quote_docker,
 }
 _COMMENT_WIDTH = 116
-
-
-class _Line(Struct, frozen=True):
-    """One variable as data: ``value`` is what it is afterwards, computed from the target's own environment."""
-
-    name: str
-    value: str
-    how: How
-    parts: tuple[str, ...]
-    reason: str
-
-
-class _Document(Struct, frozen=True):
-    """``--shell json``."""
-
-    schema: str
-    target: str
-    cuda_home: str
-    variables: tuple[_Line, ...]
 
 
 def render(environment: Environment, shell: Shell) -> str:
@@ -96,7 +77,7 @@ def render(environment: Environment, shell: Shell) -> str:
 
 def _json(environment: Environment, after: dict[str, str]) -> str:
     lines = tuple(
-        _Line(
+        DocumentLine(
             each.name,
             check_json(each.name, after.get(each.name, "")),
             each.how,
@@ -105,7 +86,7 @@ def _json(environment: Environment, after: dict[str, str]) -> str:
         )
         for each in environment.variables
     )
-    document = _Document(SCHEMA, visible(environment.target), environment.cuda_home, lines)
+    document = Document(SCHEMA, visible(environment.target), environment.cuda_home, lines)
     return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
 
 

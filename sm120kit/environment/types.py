@@ -49,3 +49,22 @@ class Environment(Struct, frozen=True):
     before: dict[str, str]
     """Of these variables, those that the target's own environment holds: systemd cannot look there at run time, so what
     it gets is computed from it."""
+
+
+class DocumentLine(Struct, frozen=True):
+    """One variable as data: ``value`` is what it is afterwards, computed from the target's own environment."""
+
+    name: str
+    value: str
+    how: How
+    parts: tuple[str, ...]
+    reason: str
+
+
+class Document(Struct, frozen=True):
+    """``--shell json``."""
+
+    schema: str
+    target: str
+    cuda_home: str
+    variables: tuple[DocumentLine, ...]

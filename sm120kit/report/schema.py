@@ -10,8 +10,18 @@ from sm120kit.capacity.types import SCHEMA as CAPACITY_PLAN_SCHEMA
 from sm120kit.capacity.types import Plan as CapacityPlan
 from sm120kit.diagnosis.logs.types import SCHEMA as WHY_SCHEMA
 from sm120kit.diagnosis.logs.types import Why
-from sm120kit.diagnosis.types import COMPARISON_SCHEMA, PROOF_SCHEMA, Comparison, ProofReport, Report
+from sm120kit.diagnosis.types import (
+    CHECKS_SCHEMA,
+    COMPARISON_SCHEMA,
+    PROOF_SCHEMA,
+    CheckList,
+    Comparison,
+    ProofReport,
+    Report,
+)
 from sm120kit.diagnosis.types import SCHEMA as REPORT_SCHEMA
+from sm120kit.environment.types import SCHEMA as ENVIRONMENT_SCHEMA
+from sm120kit.environment.types import Document as EnvironmentDocument
 from sm120kit.fleet.types import SCHEMA as FLEET_SCHEMA
 from sm120kit.fleet.types import Fleet
 from sm120kit.repair.types import (
@@ -42,6 +52,8 @@ DOCUMENTS: dict[str, tuple[str, type[msgspec.Struct]]] = {
     "smoke": (SMOKE_SCHEMA, SmokeReport),
     "toolkits": (TOOLKITS_SCHEMA, Toolkits),
     "fleet": (FLEET_SCHEMA, Fleet),
+    "environment": (ENVIRONMENT_SCHEMA, EnvironmentDocument),
+    "checks": (CHECKS_SCHEMA, CheckList),
 }
 """Name of each document, the value of its ``schema`` field, and its type."""
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from sm120kit.report.schema import DOCUMENTS, json_schema
 from tests.cli.conftest import Command
 
 CHECK = "toolkit.nv-target-missing"
@@ -44,6 +47,7 @@ def test_checks_lists_ids_and_titles(sm120kit: Command) -> None:
 
 def test_checks_as_data(sm120kit: Command) -> None:
     data = json.loads(sm120kit("checks", "--json").out)
+    Draft202012Validator(json_schema("checks")).validate(data)
     assert data["schema"] == "sm120kit.checks/1"
     (one,) = [each for each in data["checks"] if each["id"] == CHECK]
     assert one["title"].startswith("nv/target")
@@ -54,6 +58,17 @@ def test_checks_as_data(sm120kit: Command) -> None:
 def test_a_page_cannot_command_the_terminal(sm120kit: Command, own_checks: Callable[[str], str]) -> None:
     folder = own_checks("pass; __doc__ = 1")
     assert sm120kit("explain", "site.own", "--checks-dir", folder).code == 0
+
+
+def test_every_schema_can_be_asked_for_and_is_named(sm120kit: Command) -> None:
+    told = " ".join(sm120kit("schema", "--help").out.split())
+    assert not [name for name in DOCUMENTS if not re.search(rf"\b{name}\b", told)]
+    assert not [name for name in DOCUMENTS if sm120kit("schema", name).code != 0]
+
+
+def test_variables_as_data(sm120kit: Command, tmp_path: Path) -> None:
+    answer = sm120kit("env", "--shell", "json", "--no-system-toolkits", "--site-packages", str(tmp_path))
+    Draft202012Validator(json_schema("environment")).validate(json.loads(answer.out))
 
 
 @pytest.mark.parametrize("document", ["report", "snapshot", "comparison", "why"])
