@@ -119,7 +119,7 @@ def test_own_signatures_stand_beside_ours(sm120kit: Command, tmp_path: Path) -> 
     )
     answer = sm120kit("why", UNKNOWN, "--checks-dir", str(tmp_path))
     assert answer.code == 1
-    assert "Turn the widget over" in answer.out
+    assert "turn the widget over" in answer.out
     assert "The widget is upside down" in sm120kit("explain", "site.widget", "--checks-dir", str(tmp_path)).out
     assert "site.widget" in sm120kit("checks", "--checks-dir", str(tmp_path)).out
     assert sm120kit("doctor", "--only", "site.widget", "--checks-dir", str(tmp_path)).code == 2

@@ -27,6 +27,9 @@ from sm120kit.version import __version__
 
 _MOST_SUSPECTS = 12
 
+_NAMES = ("Python", "Triton", "Blackwell", "Hopper")
+"""Names that are written as ordinary words are."""
+
 
 def why(stream: BinaryIO, name: str, catalogue: Catalogue) -> Why:
     """Read a log to its end and say what it shows. ``name`` is what it is called in the answer.
@@ -122,7 +125,7 @@ def _cause(hit: Hit, told: Told) -> Cause:
         check=owner.id,
         title=owner.title,
         rank=signature.rank,
-        message=_filled(signature.message or owner.title, hit.values),
+        message=begun_small(_filled(signature.message or owner.title, hit.values)),
         line=hit.line.line,
         text=hit.line.text,
         remedies=_remedies(owner, signature.remedies, hit.values, told),
@@ -132,6 +135,12 @@ def _cause(hit: Hit, told: Told) -> Cause:
         processes=tuple(hit.processes),
         evidence=tuple(hit.evidence),
     )
+
+
+def begun_small(text: str) -> str:
+    """A sentence or title as what was found, which stands behind a label: it begins small, unless with a name."""
+    word = re.match(r"[A-Z](?:[a-z]+)?(?![\w.])", text)
+    return text[:1].lower() + text[1:] if word and word[0] not in _NAMES else text
 
 
 def _suspects(scanned: Scan) -> tuple[LogLine, ...]:

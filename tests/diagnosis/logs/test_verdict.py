@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sm120kit.diagnosis.logs.types import OnTarget
-from sm120kit.diagnosis.logs.verdict import with_target
+from sm120kit.diagnosis.logs.verdict import begun_small, with_target
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.diagnosis.types import Evidence, Finding, Manual, Outcome, Severity
 from tests.diagnosis.logs.reading import FOLDER, LOGS, catalogue, expected, named, read
@@ -70,7 +70,7 @@ def test_a_limit_alone_is_nothing_wrong() -> None:
     got = read(CAPPED)
     assert (got.verdict, got.causes) == ("nothing-wrong", ())
     assert (
-        got.limits[0].message == "At most 9 requests run at once: the state cache has 47 slots, and a request takes 5"
+        got.limits[0].message == "at most 9 requests run at once: the state cache has 47 slots, and a request takes 5"
     )
 
 
@@ -188,3 +188,20 @@ def test_a_finding_on_the_target_brings_its_own_remedies() -> None:
     assert (got.target, first.on_target, first.remedies) == ("a venv", answer, (better,))
     assert second.on_target is None
     assert second.remedies
+
+
+@pytest.mark.parametrize(
+    ("text", "begun"),
+    [
+        ("The GPU ran out of memory", "the GPU ran out of memory"),
+        ("A port is taken", "a port is taken"),
+        ("GPU memory ran out", "GPU memory ran out"),
+        ("Python.h is missing", "Python.h is missing"),
+        ("Triton finds nothing", "Triton finds nothing"),
+        ("SGLang does not know it", "SGLang does not know it"),
+        ("NCCL's library was replaced", "NCCL's library was replaced"),
+        ("/dev/shm is too small", "/dev/shm is too small"),
+    ],
+)
+def test_what_was_found_begins_small_unless_with_a_name(text: str, begun: str) -> None:
+    assert begun_small(text) == begun
