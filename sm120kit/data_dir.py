@@ -7,6 +7,7 @@ import os
 import msgspec
 
 from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
+from sm120kit.xdg import xdg_folder
 
 
 class DataDir(msgspec.Struct, frozen=True):
@@ -48,9 +49,7 @@ def open_data_dir(given: str = "") -> DataDir:
                 exit_code=TARGET_UNREADABLE,
             )
         return DataDir(os.path.abspath(given))
-    base = os.environ.get("XDG_DATA_HOME", "")
-    # The XDG specification has relative values ignored.
-    return DataDir(os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/share"), "sm120kit"))
+    return DataDir(os.path.join(xdg_folder("XDG_DATA_HOME", ".local/share"), "sm120kit"))
 
 
 def target_key(place: str) -> str:

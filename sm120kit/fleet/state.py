@@ -12,6 +12,7 @@ import msgspec
 
 from sm120kit.errors import TARGET_UNREADABLE, USAGE, Sm120kitError
 from sm120kit.fleet.types import SCHEMA, Fleet, Struct
+from sm120kit.xdg import xdg_folder
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LARGEST = 16 << 20
@@ -60,9 +61,7 @@ class FleetFolder(Struct, frozen=True):
 
 def fleets_home() -> str:
     """Folder of all fleets: ``$XDG_STATE_HOME/sm120kit/fleets`` by XDG."""
-    base = os.environ.get("XDG_STATE_HOME", "")
-    # The XDG specification has relative values ignored.
-    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "sm120kit", "fleets")
+    return os.path.join(xdg_folder("XDG_STATE_HOME", ".local/state"), "sm120kit", "fleets")
 
 
 def folder_of(name: str) -> FleetFolder:

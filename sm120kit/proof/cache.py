@@ -13,6 +13,7 @@ import msgspec
 
 from sm120kit.proof.types import Rung
 from sm120kit.version import __version__
+from sm120kit.xdg import xdg_folder
 
 _VARIABLES = re.compile(
     r"PATH|CPATH|C_INCLUDE_PATH|CPLUS_INCLUDE_PATH|LIBRARY_PATH|COMPILER_PATH|GCC_EXEC_PREFIX|CC|CXX|CUDAHOSTCXX"
@@ -63,9 +64,7 @@ class ProofCache:
 
 def open_cache() -> ProofCache:
     """The cache in ``$XDG_CACHE_HOME/sm120kit/proofs``."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    cache = base if os.path.isabs(base) else os.path.expanduser("~/.cache")
-    return ProofCache(os.path.join(cache, "sm120kit", "proofs"))
+    return ProofCache(os.path.join(xdg_folder("XDG_CACHE_HOME", ".cache"), "sm120kit", "proofs"))
 
 
 def _stamp(path: str) -> _Stamp | None:

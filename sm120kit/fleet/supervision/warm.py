@@ -8,6 +8,7 @@ import time
 import msgspec
 
 from sm120kit.fleet.types import Struct
+from sm120kit.xdg import xdg_folder
 
 
 class _Marker(Struct, frozen=True):
@@ -17,8 +18,7 @@ class _Marker(Struct, frozen=True):
 
 def cache_home() -> str:
     """``$XDG_CACHE_HOME/sm120kit/warm`` by XDG."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.cache"), "sm120kit", "warm")
+    return os.path.join(xdg_folder("XDG_CACHE_HOME", ".cache"), "sm120kit", "warm")
 
 
 def is_warm(key: str) -> bool:
