@@ -25,6 +25,8 @@ _WANTED_FILES = 65535
 """What SGLang raises its limit to (srt/utils/common.py, set_ulimit)."""
 _ENOUGH_FILES, _FEWEST_FILES = 4096, 1024
 """A server holds a file for every connection of a client and a few hundred of its own."""
+_OF_SUPERVISOR, _OF_EACH = 64, 32
+"""Files that the supervisor of a rehearsal has open, by itself and for each stand-in: pipes, logs, connections."""
 _LOG_LEAST, _LOG_ENOUGH = 64 * _MIB, _GIB
 _SOCKET_PATH = 107
 _MADE_BELOW = len("/sm120kit-xxxxxxxx/pymp-xxxxxxxx/listener-xxxxxxxx")
@@ -110,15 +112,19 @@ def _host_cache(prepared: Prepared) -> int:
 
 def _files(spec: FleetSpec) -> Iterator[Finding]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if spec.rehearsal or hard in (resource.RLIM_INFINITY, -1) or hard >= _ENOUGH_FILES:
+    needed = _OF_SUPERVISOR + _OF_EACH * len(spec.replicas) if spec.rehearsal else _FEWEST_FILES
+    if hard in (resource.RLIM_INFINITY, -1) or hard >= (needed if spec.rehearsal else _ENOUGH_FILES):
         return
-    say = stops if hard < _FEWEST_FILES else warns
+    say = stops if hard < needed else warns
+    limited = f"a server may open {hard:,} files and connections at most, and SGLang asks for {_WANTED_FILES:,}"
+    if spec.rehearsal:
+        limited = f"a process may open {hard:,} files at most, and this rehearsal needs {needed:,}"
     yield say(
         "launch.file-limit",
         "open files",
-        f"a server may open {hard:,} files and connections at most, and SGLang asks for {_WANTED_FILES:,}",
+        limited,
         [at(f"soft {soft:,}, hard {hard:,}", "RLIMIT_NOFILE")],
-        [Manual("Raise the hard limit: LimitNOFILE= in a systemd unit, --ulimit nofile= for docker")],
+        [Manual("Raise the hard limit: LimitNOFILE= in a systemd unit, --ulimit nofile= for docker, ulimit -Hn here")],
     )
 
 

@@ -376,6 +376,15 @@ def test_the_limit_of_open_files(monkeypatch: pytest.MonkeyPatch, hard: int, sev
     assert [each.severity for each in found if each.check == "launch.file-limit"] == ([severity] if severity else [])
 
 
+@pytest.mark.parametrize(("hard", "severity"), [(16, Severity.ERROR), (127, Severity.ERROR), (128, None)])
+def test_a_rehearsal_needs_open_files_too(
+    monkeypatch: pytest.MonkeyPatch, hard: int, severity: Severity | None
+) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (hard, hard))
+    found = ask_host(rehearsed(), {}).findings
+    assert [each.severity for each in found if each.check == "launch.file-limit"] == ([severity] if severity else [])
+
+
 @pytest.mark.parametrize(
     ("free", "inodes", "severity"),
     [(1 << 20, 9, Severity.ERROR), (1 << 29, 9, Severity.WARNING), (1 << 40, 0, Severity.ERROR), (1 << 40, -1, None)],
