@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sm120kit.cli.interrupts import Interrupts
 from sm120kit.cli.live_table import Progress, say
 from sm120kit.cli.output import encoding_of, terminal, write_result
-from sm120kit.errors import FINDINGS, GOOD, INTERRUPTED
+from sm120kit.errors import FINDINGS, GOOD, INTERRUPTED, Sm120kitError
 from sm120kit.fleet.notify import Notifier
 from sm120kit.fleet.settled import all_failed, ended_as_asked, settled
 
@@ -34,7 +34,7 @@ def launch(spec: FleetSpec, *, detach: bool, as_json: bool, verbose: bool) -> in
     with Interrupts() as interrupts:
         attached = start(spec)
         standing = _Standing(attached, interrupts, notifier, as_json=as_json, verbose=verbose)
-        fleet = standing.wait_until(settled, Progress())
+        fleet = standing.wait_until(settled, Progress(), starting=True)
         if interrupts.asked:
             return standing.end(spec.limits.drain, INTERRUPTED, fleet)
         if fleet.ended or not (fleet.verified or spec.keep):
@@ -91,8 +91,12 @@ class _Standing:
         self.interrupts, self.notifier = interrupts, notifier
         self.as_json, self._verbose = as_json, verbose
 
-    def wait_until(self, until: Callable[[Fleet], bool], progress: Progress) -> Fleet:
-        """Show the fleet until it is so, has ended, or we are to end."""
+    def wait_until(self, until: Callable[[Fleet], bool], progress: Progress, *, starting: bool = False) -> Fleet:
+        """Show the fleet until it is so, has ended, or we are to end.
+
+        Raises:
+            Sm120kitError: while it starts, nothing of it can be written down any more. Later a full disk ends nothing.
+        """
         while True:
             fleet = self._attached.fleet()
             progress.show(fleet)
@@ -100,6 +104,8 @@ class _Standing:
             if self.interrupts.asked or fleet.ended or until(fleet):
                 progress.clear()
                 return fleet
+            if starting:
+                self._attached.refuse_unwritten(fleet)
             time.sleep(_LOOK_S)
 
     def end(self, drain_s: float, code: int, judged: Fleet, *, quiet: bool = False) -> int:
@@ -123,20 +129,26 @@ class _Standing:
 
 
 def _print(now: Fleet, judged: Fleet, *, as_json: bool, verbose: bool) -> None:
+    """What cannot be written ends no server: it is said, and where it can be seen again."""
+    try:
+        write_result(_result(now, judged, as_json=as_json, verbose=verbose))
+    except Sm120kitError as error:
+        say(f"sm120kit: {error.message}")
+        say(f"  See how it stands with: sm120kit status {judged.name}")
+
+
+def _result(now: Fleet, judged: Fleet, *, as_json: bool, verbose: bool) -> str | bytes:
     if as_json:
         from sm120kit.text import encode_json
 
-        write_result(encode_json(now))
-        return
+        return encode_json(now)
     from sm120kit.report.fleet import render_summary
     from sm120kit.report.fleet_end import end_lines
 
     width, colour = terminal()
     remarks = end_lines(now) if now.ended else ()
-    write_result(
-        render_summary(
-            judged, time.time(), width=width, colour=colour, verbose=verbose, encoding=encoding_of(), remarks=remarks
-        )
+    return render_summary(
+        judged, time.time(), width=width, colour=colour, verbose=verbose, encoding=encoding_of(), remarks=remarks
     )
 
 

@@ -12,6 +12,7 @@ from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.mark_text import read_mark
 from sm120kit.fleet.process.marks import all_marks, sweep
+from sm120kit.fleet.process.sweeper import end_stopped_sweeper
 from sm120kit.fleet.runtime import remove_runtime
 from sm120kit.fleet.state import FleetFolder, folder_of, hold, load_fleet, names, write_fleet
 from sm120kit.fleet.types import Event, Fleet, Replica
@@ -26,18 +27,24 @@ def put_right(folder: FleetFolder) -> Fleet | None:
     it can be written.
 
     Raises:
-        Sm120kitError: the state cannot be read, or its lock cannot be taken by anybody.
+        Sm120kitError: the state cannot be read.
     """
     fleet = load_fleet(folder)
     if fleet is None or fleet.ended:
         return fleet
     if fleet.supervisor and alive(fleet.supervisor):
         return _as_seen(fleet)
-    lock = hold(folder)
+    try:
+        lock = hold(folder)
+    except Sm120kitError:  # nobody can write there: no new supervisor can begin, and nothing of it can be put down
+        sweep(fleet.id)
+        end_stopped_sweeper(fleet.id)
+        return _as_ended(fleet)
     if lock is None:  # another one is at it, or a new supervisor has just begun
         return load_fleet(folder)
     try:
         sweep(fleet.id)
+        end_stopped_sweeper(fleet.id)
         remove_runtime(fleet.runtime)
         fleet = _as_ended(load_fleet(folder) or fleet)
         with contextlib.suppress(OSError):  # a full disk; what is returned is true all the same

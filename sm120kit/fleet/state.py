@@ -16,6 +16,8 @@ from sm120kit.xdg import xdg_folder
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _LARGEST = 16 << 20
+_ROOM = 64 << 10
+"""Bytes that a state takes beside the one that it replaces."""
 
 
 class FleetFolder(Struct, frozen=True):
@@ -95,6 +97,36 @@ def make_folder(folder: FleetFolder) -> None:
             hint="Name another place for state in XDG_STATE_HOME",
             exit_code=TARGET_UNREADABLE,
         ) from error
+
+
+def refuse_without_room(folder: FleetFolder) -> None:
+    """Refuse to begin where not even a small state can be written.
+
+    Raises:
+        Sm120kitError: it cannot; exit code 4.
+    """
+    trial = f"{folder.path}/room.{os.getpid()}"
+    try:
+        with open(trial, "xb") as file:  # noqa: PTH123
+            file.write(bytes(_ROOM))
+    except OSError as error:
+        raise Sm120kitError(
+            f"how the servers stand cannot be written down in {folder.path}: {error.strerror}",
+            hint="Make room there, or name another place for state in XDG_STATE_HOME",
+            exit_code=TARGET_UNREADABLE,
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(trial)
+
+
+def has_no_room(folder: FleetFolder) -> bool:
+    """Whether no state can be written there any more, since the disk is full."""
+    try:
+        found = os.statvfs(folder.path)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < _ROOM or (found.f_files > 0 and found.f_favail == 0)
 
 
 def hold(folder: FleetFolder) -> int | None:

@@ -20,13 +20,25 @@ from sm120kit.fleet.digest import digest_of
 from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.marks import VARIABLE, kill
 from sm120kit.fleet.spec import FleetSpec
-from sm120kit.fleet.state import FleetFolder, folder_of, hold, load_fleet, make_folder, names, remove_state
+from sm120kit.fleet.state import (
+    FleetFolder,
+    folder_of,
+    has_no_room,
+    hold,
+    load_fleet,
+    make_folder,
+    names,
+    refuse_without_room,
+    remove_state,
+)
 from sm120kit.fleet.types import Fleet, ProcessId
 
 _PAUSE_S = 0.05
 _FIRST_STATE_S = 20.0
 _STOP_SPARE_S = 30.0
 """What stopping may take beyond the drain limit: killing, sweeping, and waiting for the GPUs' memory."""
+
+_UNWRITTEN_S = 20.0
 
 
 class Attached:
@@ -45,6 +57,20 @@ class Attached:
         if fleet is None:
             raise Sm120kitError(f"the state of fleet {self.folder.name} is gone", exit_code=OWN_FAULT)
         return fleet
+
+    def refuse_unwritten(self, fleet: Fleet) -> None:
+        """Refuse to wait for a state that nobody can write.
+
+        Raises:
+            Sm120kitError: the disk is full, and ``fleet`` is as it was a while ago; exit code 4.
+        """
+        if time.time() - fleet.updated > _UNWRITTEN_S and has_no_room(self.folder):
+            raise Sm120kitError(
+                f"the disk is full: how the servers stand could not be written down in {self.folder.path} for "
+                f"{_UNWRITTEN_S:g} s, so they are ended",
+                hint="Make room there, or name another place for state in XDG_STATE_HOME, and launch again",
+                exit_code=TARGET_UNREADABLE,
+            )
 
     def detach(self) -> None:
         """Leave the servers to the supervisor."""
@@ -80,6 +106,7 @@ def start(spec: FleetSpec) -> Attached:
             exit_code=USAGE,
         )
     try:
+        refuse_without_room(folder)
         requests.take(folder)
         shutil.rmtree(folder.rehearsal, ignore_errors=True)
         remove_state(folder)

@@ -16,8 +16,17 @@ from msgspec.structs import replace
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.process.identity import alive, identify
 from sm120kit.fleet.spec import RestartPolicy
-from sm120kit.fleet.state import folder_of, hold, load_fleet, make_folder, remove_state, write_fleet
-from sm120kit.fleet.supervising import attach, list_fleets, read_fleet, restart
+from sm120kit.fleet.state import (
+    folder_of,
+    has_no_room,
+    hold,
+    load_fleet,
+    make_folder,
+    refuse_without_room,
+    remove_state,
+    write_fleet,
+)
+from sm120kit.fleet.supervising import Attached, attach, list_fleets, read_fleet, restart
 from sm120kit.fleet.types import Fleet, ProcessId, Replica
 from tests import fleets
 from tests.fleet.rehearsing import Rehearsed, rehearsed, spec_of, story
@@ -144,6 +153,63 @@ def test_a_restart_reaches_those_that_were_never_started() -> None:
         fleet.stop()
 
 
+def test_how_it_ended_is_told_also_where_nobody_can_take_its_lock() -> None:
+    kept(gone(), fleets.replica(0, process=gone()))
+    os.mkdir(folder_of("one").lock)
+    found = read_fleet("one")
+    assert found is not None
+    assert (found.ended, found.replicas[0].state) == (True, "stopped")
+
+
+def test_nothing_is_started_where_no_state_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folder_of("one")
+    make_folder(folder)
+    refuse_without_room(folder)
+    assert sorted(os.listdir(folder.path)) == ["logs", "requests"]
+    monkeypatch.setattr("sm120kit.fleet.state._ROOM", 1 << 60)
+    assert has_no_room(folder)
+    os.mkdir(f"{folder.path}/room.{os.getpid()}")
+    with pytest.raises(Sm120kitError, match="cannot be written down") as refused:
+        refuse_without_room(folder)
+    assert refused.value.exit_code == 4
+
+
+def test_a_launch_does_not_wait_for_a_state_that_nobody_can_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = folder_of("one")
+    make_folder(folder)
+    attached = Attached(folder, gone(), -1)
+    old, new = fleets.fleet(updated=time.time() - 60), fleets.fleet(updated=time.time())
+    attached.refuse_unwritten(old)
+    monkeypatch.setattr("sm120kit.fleet.state._ROOM", 1 << 60)
+    attached.refuse_unwritten(new)
+    with pytest.raises(Sm120kitError, match="the disk is full") as refused:
+        attached.refuse_unwritten(old)
+    assert refused.value.exit_code == 4
+
+
+@pytest.mark.rehearsal
+def test_a_stopped_sweeper_is_replaced_and_leaves_with_a_killed_supervisor() -> None:
+    from tests.fleet.test_rehearsed import sweepers_of
+
+    with rehearsed(spec_of(1)) as fleet:
+        state = fleet.settled()
+        (first,) = sweepers_of(state)
+        os.kill(first, signal.SIGSTOP)
+        limit = time.monotonic() + 20
+        while sweepers_of(state) in ([], [first]):
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+        (second,) = (identify(pid) for pid in sweepers_of(state))
+        assert second is not None
+        assert state.supervisor is not None
+        os.kill(second.pid, signal.SIGSTOP)
+        os.kill(state.supervisor.pid, signal.SIGKILL)
+        fleet.stop()
+        while alive(second):
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+
+
 @pytest.mark.rehearsal
 def test_a_sweeper_that_was_stopped_is_ended_with_the_rest() -> None:
     from tests.fleet.test_rehearsed import sweepers_of
@@ -165,7 +231,6 @@ def test_a_fleet_of_another_name_is_not_in_the_way() -> None:
     os.mkdir(folder.lock)
     with rehearsed(spec_of(1)) as fleet:
         assert fleet.settled().verified
-        said: list[str] = []
-        assert [each.name for each in list_fleets(lambda error: said.append(error.message))] == ["one", "test"]
-        assert "lock cannot be taken" in said[0]
+        found = {each.name: each.ended for each in list_fleets(lambda error: pytest.fail(error.message))}
+        assert found == {"broken": True, "one": True, "test": False}
         fleet.stop()

@@ -25,6 +25,12 @@ def alive(process: ProcessId) -> bool:
     return identify(process.pid) == process
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether it was told to stand still (SIGSTOP), so that it does nothing until it is told to go on."""
+    fields = _stat(pid)
+    return fields is not None and fields[_STATE] in ("T", "t")
+
+
 @cache
 def boot_id() -> str:
     """What tells this boot from every other; empty where the kernel does not say."""

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
+from sm120kit.fleet.process.identity import is_stopped
 from sm120kit.fleet.process.marks import sweep
 
 DONE = b"d"
@@ -44,12 +47,27 @@ class Sweeper:
             self._process.kill()
             self._process.wait()
 
+    def replace_if_stopped(self) -> None:
+        """End it where somebody has stopped it: its end is seen, and another one is started."""
+        if is_stopped(self.pid):
+            self._process.kill()
+
     def buried(self) -> None:
         """It was ended by somebody else."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         self._process.poll()
+
+
+def end_stopped_sweeper(mark: str) -> None:
+    """End the sweeper of a launch whose supervisor is gone, where somebody has stopped it: it would stay for ever."""
+    for pid in (int(each) for each in os.listdir("/proc") if each.isdecimal()):
+        if is_stopped(pid):
+            with contextlib.suppress(OSError):
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                if __name__.encode() in words and mark.encode() in words:
+                    os.kill(pid, signal.SIGKILL)
 
 
 def main(name: str, mark: str) -> None:

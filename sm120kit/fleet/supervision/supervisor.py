@@ -186,6 +186,7 @@ class Supervisor:
         while True:
             await asyncio.sleep(_TICK_S)
             self._reap()
+            self._sweeper.replace_if_stopped()
             self._board.keep_written()
             for request in requests.take(self._folder):
                 self._restart(request.replicas)
