@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.process.identity import alive
-from sm120kit.fleet.process.mark_text import read_mark
 from sm120kit.fleet.process.marks import all_marks, sweep
+from sm120kit.fleet.process.ours import is_left, may_be_ended, supervises
 from sm120kit.fleet.process.sweeper import end_stopped_sweeper
 from sm120kit.fleet.runtime import remove_runtime
 from sm120kit.fleet.state import FleetFolder, folder_of, hold, load_fleet, names, write_fleet
@@ -32,20 +32,17 @@ def put_right(folder: FleetFolder) -> Fleet | None:
     fleet = load_fleet(folder)
     if fleet is None or fleet.ended:
         return fleet
-    if fleet.supervisor and alive(fleet.supervisor):
+    if fleet.supervisor and supervises(fleet.supervisor, folder.name):
         return _as_seen(fleet)
     try:
         lock = hold(folder)
     except Sm120kitError:  # nobody can write there: no new supervisor can begin, and nothing of it can be put down
-        sweep(fleet.id)
-        end_stopped_sweeper(fleet.id)
+        _end_left(fleet)
         return _as_ended(fleet)
     if lock is None:  # another one is at it, or a new supervisor has just begun
         return load_fleet(folder)
     try:
-        sweep(fleet.id)
-        end_stopped_sweeper(fleet.id)
-        remove_runtime(fleet.runtime)
+        _end_left(fleet)
         fleet = _as_ended(load_fleet(folder) or fleet)
         with contextlib.suppress(OSError):  # a full disk; what is returned is true all the same
             write_fleet(folder, fleet)
@@ -60,9 +57,17 @@ def end_orphans() -> None:
         with contextlib.suppress(Sm120kitError):  # a state that cannot be read hides no process: those have marks
             put_right(folder_of(name))
     for mark in all_marks():
-        supervisor = read_mark(mark)
-        if supervisor and not alive(supervisor):
+        if may_be_ended(mark):
             sweep(mark)
+
+
+def _end_left(fleet: Fleet) -> None:
+    """What its supervisor left; nothing where the state names a mark that none made, or one whose supervisor lives."""
+    if may_be_ended(fleet.id):
+        sweep(fleet.id)
+        end_stopped_sweeper(fleet.name, fleet.id)
+    if is_left(fleet.id):
+        remove_runtime(fleet.runtime, fleet.id)
 
 
 def _as_seen(fleet: Fleet) -> Fleet:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Iterator
 
 from sm120kit.fleet.types import Fleet, Replica
@@ -34,10 +36,14 @@ class Tail:
     def __init__(self, path: str, lines: int) -> None:
         """
         Raises:
-            OSError: it cannot be opened.
+            OSError: it cannot be opened, or is no file.
         """
         self.path = path
-        self._file = open(path, "rb")  # noqa: PTH123, SIM115
+        # A pipe must not keep us waiting.
+        self._file = open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")  # noqa: PTH123, SIM115
+        if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
+            self._file.close()
+            raise OSError(errno.EINVAL, "it is no file", path)
         self._file.seek(_place_of_last(self._file.fileno(), lines))
         self._rest = b""
 

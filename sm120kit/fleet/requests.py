@@ -45,13 +45,15 @@ def leave(folder: FleetFolder, request: Restart) -> None:
 def take(folder: FleetFolder) -> tuple[Restart, ...]:
     """Take all requests away, oldest first. One that cannot be read is dropped."""
     found = []
+    if os.path.islink(folder.requests):  # what lies there are no requests, and not ours to remove
+        return ()
     try:
         names = sorted(os.listdir(folder.requests))
     except OSError:
         return ()
     for name in names:
         if name.endswith(_SUFFIX):
-            with contextlib.suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            with contextlib.suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 found.append(_take(f"{folder.requests}/{name}"))
     return tuple(found)
 

@@ -12,15 +12,24 @@ import stat
 import tempfile
 
 _PREFIX = "sm120kit-"
+_MARK = "mark"
+"""File in it that tells whose it is."""
 
 
-def make_runtime() -> str:
-    """A new one, for its owner alone.
+def make_runtime(mark: str) -> str:
+    """A new one of the launch of that mark, for its owner alone.
 
     Raises:
         OSError: the folder for temporary files cannot be written.
     """
-    return tempfile.mkdtemp(prefix=_PREFIX)
+    path = tempfile.mkdtemp(prefix=_PREFIX)
+    try:
+        with open(os.path.join(path, _MARK), "x", encoding="ascii") as file:  # noqa: PTH123
+            file.write(mark)
+    except OSError:
+        remove(path)
+        raise
+    return path
 
 
 def make_part(runtime: str, name: str) -> str:
@@ -35,11 +44,17 @@ def remove(path: str) -> None:
     shutil.rmtree(path, ignore_errors=True)
 
 
-def remove_runtime(path: str) -> None:
-    """Remove one that a state names, if it is what we make: a folder of that name and of this user."""
-    if not os.path.basename(path).startswith(_PREFIX):
+def remove_runtime(path: str, mark: str) -> None:
+    """Remove one that a state names, if it was made for that launch: whatever else it names is not ours to remove."""
+    if not (os.path.isabs(path) and os.path.basename(path).startswith(_PREFIX)):
         return
     with contextlib.suppress(OSError):
         found = os.lstat(path)
-        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and _mark_in(path) == mark.encode():
             remove(path)
+
+
+def _mark_in(path: str) -> bytes:
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    with open(os.open(os.path.join(path, _MARK), flags), "rb") as file:  # noqa: PTH123
+        return file.read(1 << 10)

@@ -200,10 +200,12 @@ def load_fleet(folder: FleetFolder) -> Fleet | None:
         raise _unreadable(folder, str(error.strerror)) from error
     try:
         fleet = msgspec.json.decode(raw, type=Fleet)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise _unreadable(folder, str(error)) from error
     if fleet.schema != SCHEMA:
         raise _unreadable(folder, f"its schema is {fleet.schema}, and this release knows {SCHEMA}")
+    if fleet.name != folder.name:  # a copy of another one's folder: what it names is the other's
+        raise _unreadable(folder, f"it is the state of a fleet called {fleet.name!r}")
     return fleet
 
 

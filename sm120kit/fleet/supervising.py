@@ -19,6 +19,7 @@ from sm120kit.fleet.aftermath import end_orphans, put_right
 from sm120kit.fleet.digest import digest_of
 from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.marks import VARIABLE, kill
+from sm120kit.fleet.process.ours import SUPERVISOR, supervises
 from sm120kit.fleet.spec import FleetSpec
 from sm120kit.fleet.state import (
     FleetFolder,
@@ -127,7 +128,7 @@ def _begin(spec: FleetSpec, folder: FleetFolder, lock: int) -> int:
     spec_read, spec_write = os.pipe()
     attached_read, attached_write = os.pipe()
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
-    words = [sys.executable, "-m", "sm120kit.fleet.supervision.supervisor", spec.name]
+    words = [sys.executable, "-m", SUPERVISOR, spec.name]
     words += [str(each) for each in (spec_read, lock, attached_read)]
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
     log = os.open(folder.supervisor_log, flags, 0o600)
@@ -222,7 +223,7 @@ def _readable(name: str, unreadable: Callable[[Sm120kitError], None]) -> Fleet |
 def stop(folder: FleetFolder, limit_s: float) -> Fleet | None:
     """Have the supervisor end everything; do it ourselves where it does not within ``limit_s`` seconds and a while."""
     fleet = put_right(folder)
-    if fleet is None or fleet.ended or fleet.supervisor is None:
+    if fleet is None or fleet.ended or fleet.supervisor is None or not supervises(fleet.supervisor, folder.name):
         return fleet
     kill(fleet.supervisor, signal.SIGTERM)
     limit = time.monotonic() + limit_s + _STOP_SPARE_S

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.forgetting import forget, is_recent
 from sm120kit.fleet.process.identity import identify
+from sm120kit.fleet.process.ours import SUPERVISOR
 from sm120kit.fleet.state import folder_of, hold, make_folder, names, write_fleet
 from sm120kit.fleet.types import Leftover
 from tests.fleets import fleet, replica
@@ -54,9 +57,11 @@ def test_logs_that_lie_elsewhere_stay(tmp_path: Path) -> None:
 
 
 def test_one_that_runs_is_never_forgotten() -> None:
-    left_by("runs", ended=False, supervisor=identify(os.getpid()))
-    with pytest.raises(Sm120kitError, match="runs, and only what has ended is forgotten"):
-        forget("runs", lambda _: pytest.fail("nothing is removed"))
+    command = [sys.executable, "-c", "input()", SUPERVISOR, "runs"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as supervisor:
+        left_by("runs", ended=False, supervisor=identify(supervisor.pid))
+        with pytest.raises(Sm120kitError, match="runs, and only what has ended is forgotten"):
+            forget("runs", lambda _: pytest.fail("nothing is removed"))
     left_by("begins")
     lock = hold(folder_of("begins"))
     assert lock is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,10 @@ def test_lines_that_come_later_are_given_once_and_whole(tmp_path: Path) -> None:
         assert list(tail.lines()) == ["half and half"]
         assert list(tail.rest()) == ["next"]
     tail.close()
+
+
+def test_what_is_no_file_is_no_log(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+        with pytest.raises(OSError, match=r"no file|directory"):
+            Tail(str(path), 5)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.process.identity import alive, identify
+from sm120kit.fleet.process.ours import SUPERVISOR
 from sm120kit.fleet.spec import RestartPolicy
 from sm120kit.fleet.state import (
     folder_of,
@@ -32,6 +34,16 @@ from tests import fleets
 from tests.fleet.rehearsing import Rehearsed, rehearsed, spec_of, story
 
 OURS = identify(os.getpid())
+
+
+@contextlib.contextmanager
+def supervisor_of(name: str) -> Iterator[ProcessId]:
+    """What passes for the supervisor of a fleet."""
+    command = [sys.executable, "-c", "input()", SUPERVISOR, name]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        found = identify(process.pid)
+        assert found is not None
+        yield found
 
 
 def gone() -> ProcessId:
@@ -70,6 +82,7 @@ def test_what_is_no_request_keeps_no_other_waiting() -> None:
         os.symlink("/dev/zero", f"{folder}/2.json")
         Path(f"{folder}/3.json").write_bytes(b'{"replicas": [0], "x": "\xff"}')
         Path(f"{folder}/4.json").write_bytes(b'{"replicas": [99]}')
+        Path(f"{folder}/5.json").write_bytes(b'{"x":' + b"[" * 4000)
         restarted(fleet, 0)
         fleet.stop()
 
@@ -97,7 +110,9 @@ def as_written_again(fleet: Rehearsed) -> Fleet:
     raise AssertionError("it was not written again")
 
 
-@pytest.mark.parametrize("content", [b"", b'{"schema": "sm120kit.fleet/1", "na', b'{"schema": "sm120kit.fleet/9"}'])
+@pytest.mark.parametrize(
+    "content", [b"", b'{"schema": "sm120kit.fleet/1", "na', b'{"schema": "sm120kit.fleet/9"}', b'{"x":' + b"[" * 9999]
+)
 def test_what_cannot_be_read_and_belongs_to_nobody_makes_room_for_a_launch(content: bytes) -> None:
     spec = spec_of(1)
     folder = folder_of(spec.name)
@@ -118,8 +133,9 @@ def test_what_cannot_be_read_and_belongs_to_nobody_makes_room_for_a_launch(conte
 
 def test_a_server_that_ended_unseen_is_not_said_to_run() -> None:
     # As after a death that the supervisor could not write down, on a full disk.
-    kept(OURS, fleets.replica(0, process=gone()), fleets.replica(1, process=OURS))
-    found = read_fleet("one")
+    with supervisor_of("one") as supervisor:
+        kept(supervisor, fleets.replica(0, process=gone()), fleets.replica(1, process=OURS))
+        found = read_fleet("one")
     assert found is not None
     assert not found.ended
     assert not found.verified

@@ -126,7 +126,7 @@ def read_marker(place: str) -> Staged | None:
         for each in staged.files:
             if os.stat(f"{place}/{each.name}").st_size != each.size:
                 return None
-    except (OSError, ValueError, msgspec.MsgspecError):
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
     return staged
 

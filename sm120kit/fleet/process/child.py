@@ -54,7 +54,9 @@ class Child:
         return f"signal {_signal_name(-code)}" if code < 0 else f"exit code {code}"
 
     def family(self) -> tuple[ProcessId, ...]:
-        """It, what it started, and what stayed in its session."""
+        """It, what it started, and what stayed in its session; nothing once its number is another process's."""
+        if self._is_anothers():
+            return ()
         return tuple(dict.fromkeys((*family(self.process), *in_session(self.pid))))
 
     def terminate(self) -> None:
@@ -65,13 +67,18 @@ class Child:
     async def kill(self) -> None:
         """End it and all that belongs to it, however it stands."""
         members = self.family()
-        with contextlib.suppress(OSError):
-            os.killpg(self.pid, signal.SIGKILL)
+        if not self._is_anothers():  # no process gets the number of a group or session that has members
+            with contextlib.suppress(OSError):
+                os.killpg(self.pid, signal.SIGKILL)
         for member in members:
             kill(member)
         await self.ended.wait()
-        for member in (*members, *in_session(self.pid)):
+        for member in (*members, *self.family()):
             kill(member)
+
+    def _is_anothers(self) -> bool:
+        now = identify(self.pid)
+        return now is not None and now != self.process
 
     def close(self) -> None:
         """Watch it no longer."""

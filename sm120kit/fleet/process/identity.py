@@ -31,6 +31,15 @@ def is_stopped(pid: int) -> bool:
     return fields is not None and fields[_STATE] in ("T", "t")
 
 
+def command_line(pid: int) -> tuple[str, ...]:
+    """The words that it was started with; empty where they may not be read, or it is ending."""
+    try:
+        text = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return ()
+    return tuple(word.decode("utf-8", "surrogateescape") for word in text.split(b"\0")[:-1])
+
+
 @cache
 def boot_id() -> str:
     """What tells this boot from every other; empty where the kernel does not say."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from sm120kit.fleet.types import ProcessId
+
+_MARK = re.compile(r"(?P<pid>[1-9][0-9]{0,9})-(?P<started>[0-9]{1,19})-(?P<boot>[0-9a-f-]{0,64})")
 
 
 def write_mark(supervisor: ProcessId) -> str:
@@ -12,8 +16,5 @@ def write_mark(supervisor: ProcessId) -> str:
 
 def read_mark(mark: str) -> ProcessId | None:
     """Whose mark that is; ``None`` where it is none of ours."""
-    pid, _, rest = mark.partition("-")
-    started, _, boot = rest.partition("-")
-    if not (pid.isdecimal() and started.isdecimal()):
-        return None
-    return ProcessId(int(pid), int(started), boot)
+    match = _MARK.fullmatch(mark)
+    return ProcessId(int(match["pid"]), int(match["started"]), match["boot"]) if match else None

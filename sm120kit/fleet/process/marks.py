@@ -75,6 +75,16 @@ def all_marks() -> dict[str, tuple[ProcessId, ...]]:
     return {mark: tuple(processes) for mark, processes in found.items()}
 
 
+def own_processes() -> Iterator[ProcessId]:
+    """All living processes of this user that count as we do, but this one."""
+    for pid in _all_pids():
+        with contextlib.suppress(OSError):
+            if os.stat(f"/proc/{pid}").st_uid == os.geteuid() and _counts_as_we_do(pid):
+                process = identify(pid)
+                if process is not None:
+                    yield process
+
+
 def mark_of(pid: int) -> str:
     """The mark that a process carries; empty where it has none, may not be looked at, or lives in a container that we
     see from outside."""

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
-from pathlib import Path
 
-from sm120kit.fleet.process.identity import is_stopped
-from sm120kit.fleet.process.marks import sweep
+from sm120kit.fleet.process.identity import command_line, is_stopped
+from sm120kit.fleet.process.marks import kill, own_processes, sweep
 
 DONE = b"d"
 """What the supervisor writes when there is nothing left to do."""
@@ -60,14 +58,11 @@ class Sweeper:
         self._process.poll()
 
 
-def end_stopped_sweeper(mark: str) -> None:
+def end_stopped_sweeper(name: str, mark: str) -> None:
     """End the sweeper of a launch whose supervisor is gone, where somebody has stopped it: it would stay for ever."""
-    for pid in (int(each) for each in os.listdir("/proc") if each.isdecimal()):
-        if is_stopped(pid):
-            with contextlib.suppress(OSError):
-                words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-                if __name__.encode() in words and mark.encode() in words:
-                    os.kill(pid, signal.SIGKILL)
+    for process in own_processes():
+        if is_stopped(process.pid) and command_line(process.pid)[-3:] == (__name__, name, mark):
+            kill(process)
 
 
 def main(name: str, mark: str) -> None:

@@ -72,7 +72,7 @@ class SimulatedGpus:
         try:
             gpus = msgspec.json.decode((self.folder / _LIST).read_bytes(), type=tuple[Gpu, ...])
             taken = allocations.by_gpu(str(self.folder))
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise Sm120kitError(
                 f"the simulated GPUs in {self.folder} cannot be read: {error}", exit_code=OWN_FAULT
             ) from error

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import time
+from contextlib import suppress
 from typing import Any
 
 from sm120kit.fleet.rehearsal.answers import Answers
@@ -43,7 +44,7 @@ class MainProcess:
         self.api = Api(self.loop, self.answers, self.in_flight, self.status, self.key)
         self.address = (str(self.settings.get("host") or "127.0.0.1"), int(self.settings.get("port") or 30000))
         self.exit_code = 0
-        self._loaded = self._ending = False
+        self._loaded = self._ending = self._reaped = False
         self._listener: socket.socket | None = None
         self._tries = 0
 
@@ -168,7 +169,7 @@ class MainProcess:
         if "hangs-later" in faults:
             self.loop.after(self.profile.later_s, lambda: self.in_flight.tell("stop"))
         if "dies-later" in faults:
-            self.loop.after(self.profile.later_s, lambda: os.kill(self.scheduler, signal.SIGKILL))
+            self.loop.after(self.profile.later_s, self._kill_scheduler)
 
     def _end_unbound(self) -> None:
         if self.new:
@@ -186,7 +187,7 @@ class MainProcess:
         pid, wait_status = os.waitpid(self.scheduler, os.WNOHANG)
         if not pid:
             return
-        self._ending = True
+        self._ending = self._reaped = True
         code = os.waitstatus_to_exitcode(wait_status)
         if not self._loaded:
             plain(
@@ -259,11 +260,17 @@ class MainProcess:
         say(f"kill_process_tree called: parent_pid={pid}, include_parent={include_parent}, pid={pid}")
 
     def _end_scheduler(self) -> None:
-        try:
-            os.kill(self.scheduler, signal.SIGKILL)
-            os.waitpid(self.scheduler, 0)
-        except (ProcessLookupError, ChildProcessError):
-            return
+        self._kill_scheduler()
+        if not self._reaped:
+            with suppress(ChildProcessError):
+                os.waitpid(self.scheduler, 0)
+            self._reaped = True
+
+    def _kill_scheduler(self) -> None:
+        """Not once its end was seen: its number may be another process's by then."""
+        if not self._reaped:
+            with suppress(ProcessLookupError):
+                os.kill(self.scheduler, signal.SIGKILL)
 
     def _kill_tree(self) -> None:
         """End the scheduler and itself, by SIGKILL as SGLang does: no exit code tells of it."""

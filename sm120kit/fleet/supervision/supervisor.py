@@ -59,7 +59,7 @@ class Supervisor:
 
     def __init__(self, spec: FleetSpec, folder: FleetFolder, mark: str, asking: OpenAsking) -> None:
         self._spec, self._folder, self._mark = spec, folder, mark
-        self._runtime = make_runtime()
+        self._runtime = make_runtime(mark)
         try:
             self._board = Board(folder, _first_state(spec, mark, self._runtime))
         except OSError:
