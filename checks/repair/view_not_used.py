@@ -20,15 +20,11 @@ back with `sm120kit undo`.
 - FlashInfer 0.7.2 jit/cpp_ext.py, torch 2.13 utils/cpp_extension.py: both take CUDA_HOME before anything else
 """
 
-import posixpath
 import shlex
 from collections.abc import Iterator
 
 from sm120kit.diagnosis import CannotTell, Case, Finding, Manual, at, check, error, warning
-from sm120kit.snapshot.types.views import LiveView
-
-_DEFAULT = "/.local/share/sm120kit"
-"""End of the data folder that is taken without an option."""
+from sm120kit.diagnosis.typed_again import data_dir_option, target_option
 
 
 @check("repair.view-not-used", needs="repair")
@@ -51,15 +47,9 @@ def view_not_used(case: Case) -> Iterator[Finding | CannotTell]:
                 "missing one, is cured by it",
                 (f". {shlex.quote(view.env_script)}",),
             ),
-            Manual("Start the server through it", (f"sm120kit run {_named(case, view)} -- COMMAND",)),
+            Manual(
+                "Start the server through it",
+                (f"sm120kit run {target_option(case)}{data_dir_option(case)} -- COMMAND",),
+            ),
         ],
     )
-
-
-def _named(case: Case, view: LiveView) -> str:
-    """The options that name this target and its repair wherever the command is typed."""
-    target = case.snapshot.target
-    option = "--site-packages" if target.kind == "site-packages" else "--python"
-    data_dir = posixpath.dirname(posixpath.dirname(posixpath.dirname(view.current)))
-    where = "" if data_dir.endswith(_DEFAULT) else f" --data-dir {shlex.quote(data_dir)}"
-    return f"{option} {shlex.quote(target.path)}{where}"

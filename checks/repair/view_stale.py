@@ -33,6 +33,7 @@ from sm120kit.diagnosis import (
     error,
     warning,
 )
+from sm120kit.diagnosis.typed_again import data_dir_option
 
 
 @check("repair.view-stale", needs="repair")
@@ -50,8 +51,8 @@ def view_stale(case: Case) -> Iterator[Finding | CannotTell]:
         at("changed since", path) for path in view.changed
     ]
     remedies: list[Remedy] = [
-        Repair("Compose a new view from what is on disk now", "compose_view", {"cuda_home": view.current}),
-        Manual("Take the repair back", ("sm120kit undo",)),
+        Repair("Compose a new toolkit of links from what is on disk now", "compose_view", {"cuda_home": view.current}),
+        Manual("Take the repair back", (f"sm120kit undo{data_dir_option(case)}",)),
     ]
     if view.gone:
         yield error(

@@ -24,6 +24,7 @@ import shlex
 from collections.abc import Iterator
 
 from sm120kit.diagnosis import CannotTell, Case, Finding, Manual, at, check, error
+from sm120kit.diagnosis.typed_again import data_dir_option, target_option
 
 
 @check("toolkit.proof-failed", needs="proofs")
@@ -45,7 +46,7 @@ def proof_failed(case: Case) -> Iterator[Finding | CannotTell]:
                 else Manual("Run the command of the evidence by hand to see all of its output")
             )
             sources = Manual(
-                "This leaves its source, its command and what it made in ./proof", (_keep(report.cuda_home),)
+                "This leaves its source, its command and what it made in ./proof", (_keep(case, report.cuda_home),)
             )
             yield error(
                 subject,
@@ -55,5 +56,6 @@ def proof_failed(case: Case) -> Iterator[Finding | CannotTell]:
             )
 
 
-def _keep(cuda_home: str) -> str:
-    return f"sm120kit prove --cuda-home {shlex.quote(cuda_home)} --keep ./proof"
+def _keep(case: Case, cuda_home: str) -> str:
+    where = f"{target_option(case)} --cuda-home {shlex.quote(cuda_home)}{data_dir_option(case)}"
+    return f"sm120kit prove {where} --keep ./proof"

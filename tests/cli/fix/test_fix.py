@@ -92,3 +92,11 @@ def test_a_driver_that_does_not_load_is_no_fault_of_the_repair(fix: Fix, tmp_pat
     assert answer.code == 0, answer.err
     assert "cuInit returned 34" in answer.out
     assert "loader.stub-on-path           remains (error)" in answer.out
+
+
+def test_what_is_named_about_a_repair_leads_to_its_data_folder(fix: Fix) -> None:
+    fix.applied()
+    out = fix.run("doctor", *fix.target).out
+    assert f"sm120kit run --site-packages {fix.tiny.site_packages} --data-dir {fix.data_dir} -- COMMAND" in out
+    (fix.tiny.cuda_home / "bin/ptxas").write_bytes(b"another")
+    assert f"sm120kit undo --data-dir {fix.data_dir}" in fix.run("doctor", *fix.target).out
