@@ -36,6 +36,13 @@ class Expectation(Struct, frozen=True):
     """Bytes of them on each of its GPUs."""
     roofline_tokens_per_second: float | None = None
     """Upper bound of decoding with ``granted`` requests at once."""
+    state_slots: int = 0
+    """0 = a model without states, or one that there is no plan for."""
+    state_pool: int = 0
+    kv_pool: int | None = None
+    """Bytes of keys and values on each of its GPUs."""
+    graphs: int | None = None
+    """Bytes, by SGLang's own estimate."""
 
 
 class ReplicaSpec(Struct, frozen=True):

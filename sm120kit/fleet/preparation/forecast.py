@@ -41,6 +41,10 @@ class Forecast(Struct, frozen=True):
             footprint=footprint(self.plan),
             weights=self.plan.budget.weights,
             roofline_tokens_per_second=bound.tokens_per_second if bound else None,
+            state_slots=self.plan.predicted.state_slots,
+            state_pool=self.plan.budget.state_pool,
+            kv_pool=self.plan.budget.kv_pool,
+            graphs=self.plan.budget.graphs,
         )
 
 

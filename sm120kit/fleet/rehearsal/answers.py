@@ -98,7 +98,7 @@ class Answers:
         """``internal_states[0]``: the settings as the scheduler has them, and what they came to."""
         memory: dict[str, Any] = {
             "weight": round(self.profile.weights / _GIB, 3 if self.new else 2),
-            "kvcache": round(self.profile.pool / _GIB, 3 if self.new else 2),
+            "kvcache": round(self.profile.kv_pool / _GIB, 3 if self.new else 2),
             "token_capacity": self.profile.tokens,
         }
         graphs = round(self.profile.graphs / _GIB, 3 if self.new else 2)
@@ -160,7 +160,7 @@ class Answers:
             "max_running_requests": granted,
             "memory": {
                 "weight_gb": round(self.profile.weights / _GIB, 2),
-                "kv_cache_gb": round(self.profile.pool / _GIB, 2),
+                "kv_cache_gb": round(self.profile.kv_pool / _GIB, 2),
                 "graph_gb": round(self.profile.graphs / _GIB, 2) or (0.0 if self.new else 0),
                 "token_capacity": tokens,
             },

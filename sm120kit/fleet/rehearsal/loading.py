@@ -17,6 +17,9 @@ from sm120kit.fleet.rehearsal.profile import Profile
 
 _GIB = 1 << 30
 _SHARDS = 4
+_CONVOLUTION = 0.02
+"""Share of a Gated DeltaNet state that belongs to its convolution."""
+
 _GRAPHS = (1, 2, 4, 8, 16, 24, 32)
 
 SHARES = {"starting": 0.2, "weights": 0.35, "pools": 0.05, "graphs": 0.3}
@@ -133,7 +136,13 @@ class Loading:
     def _pools(self) -> None:
         self._until(SHARES["pools"])
         self._hold(self.profile.pool)
-        half = self.profile.pool / 2 / _GIB
+        if self.profile.state_slots:
+            states, convolution = self.profile.state_pool / _GIB, self.profile.state_pool * _CONVOLUTION / _GIB
+            self.say(
+                f"Mamba Cache is allocated. max_mamba_cache_size: {self.profile.state_slots}, conv_state size: "
+                f"{convolution:.2f}GB, ssm_state size: {states - convolution:.2f}GB "
+            )
+        half = self.profile.kv_pool / 2 / _GIB
         dtype = "dtype: torch.bfloat16, " if self.new else ""
         if not self.new:
             self.say("Using KV cache dtype: torch.bfloat16")

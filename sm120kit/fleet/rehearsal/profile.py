@@ -44,6 +44,10 @@ class Profile(NamedTuple):
     tokens: int
     weights: int
     pool: int
+    """All that stays allocated beside weights and graphs; the next three say what of it its log tells."""
+    kv_pool: int
+    state_slots: int
+    state_pool: int
     graphs: int
     memory_total: int
     """Of each of its GPUs, or of the host."""
@@ -131,7 +135,7 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
     roofline = expected.roofline_tokens_per_second if expected else None
     total = min((gpu.memory_total for gpu in replica.gpus), default=16 << 30)
     footprint = (expected and expected.footprint) or (int(total * 0.85) if replica.gpus else 1 << 30)
-    graphs = footprint // 20 if replica.gpus else 0
+    graphs = ((expected and expected.graphs) or footprint // 20) if replica.gpus else 0
     context_memory = min(TAKEN_BY_CONTEXT, footprint // 20) if replica.gpus else 0
     room = footprint - graphs - context_memory
     weights = min((expected and expected.weights) or footprint // 3, room)
@@ -149,6 +153,9 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
         tokens=expected.tokens if expected else 65_536,
         weights=weights,
         pool=room - weights,
+        kv_pool=room - weights if expected is None or expected.kv_pool is None else expected.kv_pool,
+        state_slots=expected.state_slots if expected else 0,
+        state_pool=expected.state_pool if expected else 0,
         graphs=graphs,
         memory_total=total,
         memory_before=max((gpu.memory_used for gpu in replica.gpus), default=0),

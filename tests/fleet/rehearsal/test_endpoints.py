@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from sm120kit.capacity.machine import TAKEN_BEFORE_LOADING
 from sm120kit.engines.sglang.endpoints import read_loads, read_server_info
 from sm120kit.engines.sglang.startup_log import read_startup_log
 from sm120kit.fleet.rehearsal.settings import recorded
 from sm120kit.fleet.rehearsal.shapes import differences
+from sm120kit.fleet.spec import Expectation
 from tests.fleet.rehearsal.stand_ins import FOOTPRINT, VERSIONS, StandIn, spec_of, started, wait_for
 from tools.record_sglang_answers import QUESTIONS, Question, answer_of, log_forms
 
@@ -89,6 +92,23 @@ def test_our_own_readers_understand_it(server: StandIn) -> None:
     assert info.weights == pytest.approx(FOOTPRINT // 3, rel=0.01)
     assert log.settings["max_running_requests"] == 4
     assert log.settings["served_model_name"] == info.settings["served_model_name"] == "some"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_its_log_tells_the_sizes_of_the_plan(version: str, tmp_path: Path) -> None:
+    spec = spec_of(version=version)
+    expected = Expectation(
+        4, 100_000, FOOTPRINT, 51 << 30, state_slots=95, state_pool=13 << 30, kv_pool=12 << 30, graphs=1 << 29
+    )
+    replica = replace(spec.replicas[0], expected=expected)
+    with started(replace(spec, replicas=(replica,)), tmp_path) as server:
+        info = read_server_info(server.ready().get("/server_info"), "here")
+        log = read_startup_log(server.log.splitlines(), "here")
+    assert (log.state_slots, log.not_understood) == (95, ())
+    seen = (log.free_before, log.weights, log.state_pool, log.kv_pool, log.graphs, info.kv_pool)
+    free = 97_887 * (1 << 20) - TAKEN_BEFORE_LOADING
+    planned = (free, 51 << 30, 13 << 30, 12 << 30, 1 << 29, 12 << 30)
+    assert list(seen) == pytest.approx(list(planned), abs=0.02 * (1 << 30))
 
 
 def test_every_text_says_that_it_is_a_rehearsal(server: StandIn) -> None:
