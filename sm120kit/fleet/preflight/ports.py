@@ -74,10 +74,10 @@ def _findings(refused: Iterable[tuple[_Wanted, OSError]]) -> Iterator[Finding]:
 
 
 def _finding(wanted: Sequence[_Wanted], error: OSError) -> Finding:
-    ports, servers = sorted(each.port for each in wanted), sorted(each.server for each in wanted)
-    host, several = wanted[0].host, len(wanted) > 1
-    name = f"port{'s' if several else ''} {_ranges(ports)} ({wanted[0].purpose} of server{'s' if several else ''} "
-    name += f"{_ranges(servers)})"
+    ports, servers = sorted({each.port for each in wanted}), sorted({each.server for each in wanted})
+    host, several = wanted[0].host, len(ports) > 1
+    name = f"port{'s' if several else ''} {_ranges(ports)} ({wanted[0].purpose} of "
+    name += f"server{'s' if len(servers) > 1 else ''} {_ranges(servers)})"
     evidence = [at(error.strerror or str(error), f"bind {host} {ports[0]}")]
     if error.errno == errno.EADDRINUSE:
         message = f"{name} {'are' if several else 'is'} taken"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -63,9 +63,15 @@ def taken(host: str = "127.0.0.1") -> Iterator[int]:
 
 
 def port_findings(port: int, *arguments: str, **asked: object) -> list[Finding]:
-    """What is said of this port, for one server."""
+    """What is said of this port, for one server; also where others have taken its neighbours."""
     findings = ask_ports(rehearsed(*arguments, gpu="rtx-pro-6000", **asked), {}).findings
-    return [each for each in findings if each.subject.endswith(f":{port}")]
+    return [each for each in findings if port in named_ports(each)]
+
+
+def named_ports(finding: Finding) -> set[int]:
+    """Those of ``127.0.0.1:29500-29507, 30000``."""
+    runs = [run.partition("-") for run in finding.subject.rpartition(":")[2].split(", ")]
+    return {port for first, _, last in runs for port in range(int(first), int(last or first) + 1)}
 
 
 def test_a_port_that_is_free() -> None:
@@ -113,7 +119,16 @@ def test_a_port_taken_on_every_address_counts() -> None:
 def test_a_port_that_an_own_process_of_the_server_needs() -> None:
     with taken() as port:
         (found,) = port_findings(port, "--enable-dp-attention", base_port=port - 233)
-    assert "its own processes" in found.message
+    assert "(its own processes of server 0)" in found.message
+
+
+def test_two_ports_of_one_server_are_told_of_one_server() -> None:
+    with taken() as port, ExitStack() as stack:
+        with suppress(OSError):  # others may have it
+            stack.enter_context(socket.create_server(("127.0.0.1", port + 1)))
+        (found,) = port_findings(port, "--enable-dp-attention", base_port=port - 233)
+    assert {port, port + 1} <= named_ports(found)
+    assert "(its own processes of server 0) are taken" in found.message
 
 
 def test_an_address_of_another_machine() -> None:
