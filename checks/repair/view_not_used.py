@@ -5,12 +5,12 @@ A toolkit of links is live for the target, and CUDA_HOME of the examined environ
 
 ## Why it matters
 The repair lies beside the toolkit that was broken and changes nothing there: a process that is started without the
-view's variables takes the former toolkit, or finds none, and fails as it did before.
+repair's variables takes the former toolkit, or finds none, and fails as it did before.
 
 ## How it is found
-`targets/…/current` in sm120kit's data folder leads to a view whose files are all there, and CUDA_HOME (else
+`targets/…/current` in sm120kit's data folder leads to a toolkit of links whose files are all there, and CUDA_HOME (else
 CUDA_PATH) of the environment names another place or none. What is wrong with the toolkits that this environment takes
-instead, or that it finds none, is then reported as notes only: the view cures it.
+instead, or that it finds none, is then reported as notes only: using the repair cures it.
 
 ## Remedy
 Source the env script in the shell or unit that starts the server, start it with `sm120kit run`, or take the repair

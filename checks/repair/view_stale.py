@@ -5,14 +5,14 @@ The live toolkit of links of this target leads to files that are no longer as th
 as by an upgrade of a package, or not there any more.
 
 ## Why it matters
-A view whose source is gone cannot compile. One whose source was replaced may mix two CUDA releases: the packages
-of one release are upgraded one by one, and pip does not keep them together.
+A toolkit of links whose source is gone cannot compile. One whose source was replaced may mix two CUDA releases: the
+packages of one release are upgraded one by one, and pip does not keep them together.
 
 ## How it is found
-Size and modification time of each source are compared with what the view's `sm120kit-view.json` says.
+Size and modification time of each source are compared with what its `sm120kit-view.json` says.
 
 ## Remedy
-`sm120kit fix --apply` composes a new view from what is on disk now, proves it and switches to it.
+`sm120kit fix --apply` composes a new one from what is on disk now, proves it and switches to it.
 
 ## Sources
 - nvidia-cuda-nvcc 13.0.88 METADATA: nvidia-nvvm, nvidia-cuda-crt and nvidia-cuda-runtime without versions

@@ -1,8 +1,8 @@
 """The CUDA compiler is too old, or too new, for the GPU: it does not know its compute capability
 
 ## What it finds
-A toolkit taken by a consumer (or named) whose nvcc or ptxas does not know a GPU that is installed or named, or a
-target that FLASHINFER_CUDA_ARCH_LIST, TORCH_CUDA_ARCH_LIST or TVM_FFI_CUDA_ARCH_LIST asks for.
+A toolkit that an installed package uses (or that is named) whose nvcc or ptxas does not know a GPU that is installed
+or named, or a target that FLASHINFER_CUDA_ARCH_LIST, TORCH_CUDA_ARCH_LIST or TVM_FFI_CUDA_ARCH_LIST asks for.
 
 ## Why it matters
 The first kernel stops with `Unsupported gpu architecture 'compute_120a'` or with `Value 'sm_120a' is not defined`.
@@ -11,7 +11,7 @@ has dropped all before 7.5.
 
 ## How it is found
 By nvcc's own list where it had to be asked, else by its release and a table made from the ptxas of each release.
-A consumer whose variable names targets is judged by those, else by the GPUs. FlashInfer's own floors, which lie
+A package whose variable names targets is judged by those, else by the GPUs. FlashInfer's own floors, which lie
 above the compiler's, are another check's.
 
 ## Remedy

@@ -15,7 +15,7 @@ NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS do the same; CPLUS_INCLUDE_PATH, which 
 For `cuda/std`, `cub` and `thrust` the first include folder that has it is taken, in the compiler's own order, and the
 versions of these are compared. It is no mixture where one version brings all three (also if a wheel puts a second
 `nv/` into `include`), and FlashInfer's own copy, which it searches first and whole, mixes with nothing. A toolkit that
-only such consumers take gets a warning at most. Files in a wheel's CCCL which no wheel lists are a warning: seen to
+only such packages use gets a warning at most. Files in a wheel's CCCL which no wheel lists are a warning: seen to
 work, and by luck.
 
 ## Remedy

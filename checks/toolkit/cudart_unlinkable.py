@@ -11,7 +11,7 @@ The link is the last step of every JIT build. After minutes of compiling it ends
 `/usr/bin/ld: cannot find -lcudart`, which servers report as "Ninja build failed".
 
 ## How it is found
-The consumer's own linker is asked with the consumer's own link line, in the target's environment (so LIBRARY_PATH and
+The linker is asked as the package that compiles calls it, in the target's environment (so LIBRARY_PATH and
 a compiler's own folders count). Where nothing can be run, the folders of that line are looked through by name, and
 the evidence says so.
 

@@ -1,4 +1,4 @@
-"""Headers of CUDA's libraries are missing: some kernels of an installed consumer cannot be compiled
+"""Headers of CUDA's libraries are missing: some kernels of an installed package cannot be compiled
 
 ## What it finds
 A toolkit without headers such as `cublasLt.h` or `curand.h`, taken by something whose own sources include them. The

@@ -1,10 +1,10 @@
 """A toolkit lacks parts of its compiler: cicc, ptxas, crt, headers or another of its components
 
 ## What it finds
-A CUDA tree with an nvcc from which a consumer would compile (or which `--cuda-home` or CUDA_HOME names), and which
-lacks one of the programs, headers or files that nvcc puts together. A lone link to an nvcc elsewhere is the same
-fault: nvcc looks for `nvcc.profile` beside the name it was called by, does not follow the link, and finds nothing else
-either.
+A CUDA tree with an nvcc with which an installed package would compile (or which `--cuda-home` or CUDA_HOME names),
+and which lacks one of the programs, headers or files that nvcc puts together. A lone link to an nvcc elsewhere is the
+same fault: nvcc looks for `nvcc.profile` beside the name it was called by, does not follow the link, and finds
+nothing else either.
 
 ## Why it matters
 nvcc itself only drives others. CUDA 13's wheels split it: `nvidia-cuda-nvcc` brings nvcc, ptxas, fatbinary and

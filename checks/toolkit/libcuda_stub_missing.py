@@ -11,7 +11,7 @@ The link is the last step of every JIT build: after minutes of compiling it ends
 for, comes from a toolkit's `lib64/stubs`, and none of NVIDIA's wheels on PyPI holds it.
 
 ## How it is found
-The consumer's own linker is asked with the consumer's own link line, in the target's environment. Where nothing can
+The linker is asked as the package that compiles calls it, in the target's environment. Where nothing can
 be run, the folders of that line are looked through by name, and the evidence says so. In an unpacked image (`--root`)
 it is a warning: container runtimes add the driver's libraries when the container starts.
 

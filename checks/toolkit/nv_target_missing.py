@@ -10,7 +10,7 @@ A toolkit whose include folders hold no `nv/target`, taken by something that bri
 
 ## How it is found
 The include folders of this toolkit's `nvcc.profile` are looked through in the compiler's order. FlashInfer
-0.6.10 and later put a CCCL of their own before them; for such a consumer the toolkit's copy does not matter. Without
+0.6.10 and later put a CCCL of their own before them; for those the toolkit's copy does not matter. Without
 an nvcc.profile that can be read it is unknown where nvcc would look, and `toolkit.incomplete` says what is wrong.
 
 ## Remedy

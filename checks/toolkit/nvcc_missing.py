@@ -1,8 +1,8 @@
 """Something installed has to compile CUDA code, and finds no nvcc
 
 ## What it finds
-A consumer (FlashInfer, SGLang's JIT, tvm-ffi, torch extensions) whose own rule leads to no CUDA home, to a folder
-without `bin/nvcc`, or to a link that leads nowhere; and a `--cuda-home` without nvcc.
+A package that compiles (FlashInfer, SGLang's JIT, tvm-ffi, torch extensions) whose own rule leads to no CUDA home, to
+a folder without `bin/nvcc`, or to a link that leads nowhere; and a `--cuda-home` without nvcc.
 
 ## Why it matters
 SGLang compiles kernels at every first start, FlashInfer whenever no prebuilt kernel fits. Without nvcc that ends,
@@ -11,7 +11,7 @@ wheels bring libraries and headers but no compiler, runtime container images nei
 nvcc at all: `nvidia-cuda-nvcc-cu12` is only ptxas.
 
 ## How it is found
-Each consumer's own rule is followed, as read in its source, and the compiler it would execute is looked for. It is an
+Each package's own rule is followed, as read in its source, and the compiler it would execute is looked for. It is an
 error if one of them must compile to serve; a warning if a flashinfer-jit-cache of the same version and CUDA major
 spares FlashInfer the compiler; a note if only those need it who build extensions themselves, or where a repair is in
 place that this environment does not use (`repair.view-not-used`).

@@ -1,12 +1,12 @@
-"""A consumer takes another CUDA compiler than the one that was meant
+"""An installed package compiles with another CUDA compiler than the one that was meant
 
 ## What it finds
-- a script (as a shim in /usr/local/bin) stands for nvcc, so that a consumer compiles with one tree and looks for
+- a script (as a shim in /usr/local/bin) stands for nvcc, so that a package compiles with one tree and looks for
   headers and libraries below the script's folder;
 - FLASHINFER_NVCC, PYTORCH_NVCC or DG_JIT_NVCC_COMPILER name a compiler of another release than the CUDA home;
 - the first nvcc on PATH is the distribution's, or one that cannot build for this GPU or this torch, while a fitting
   one stands later on PATH or is installed in the target itself;
-- two consumers take toolkits of two releases.
+- two packages use toolkits of two releases.
 
 ## Why it matters
 FlashInfer, torch, tvm-ffi and SGLang go two folders up from the nvcc that PATH finds and do not resolve links: a
@@ -14,12 +14,12 @@ script /usr/local/bin/nvcc makes /usr/local their CUDA home, where neither lib64
 appended (`PATH=$PATH:/usr/local/cuda-13.0/bin`), an old /usr/bin/nvcc comes first, and no message says so.
 
 ## How it is found
-Each consumer's own rule is followed. It is an error only where the compiler taken cannot build for a GPU of this
+Each package's own rule is followed. It is an error only where the compiler taken cannot build for a GPU of this
 machine or for torch's CUDA major; else a warning. A script on PATH is harmless while CUDA_HOME names the right tree,
 and so are two toolkits of one release, and a distribution's own script before its own compiler.
 
 ## Remedy
-Set CUDA_HOME to the toolkit that is meant: every consumer asks it first.
+Set CUDA_HOME to the toolkit that is meant: all of them ask it first.
 
 ## Sources
 - ggml-org/llama.cpp#23224; abetlen/llama-cpp-python#509, #2013; flashinfer-ai/flashinfer#1793

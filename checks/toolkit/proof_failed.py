@@ -1,14 +1,14 @@
 """A real compile, link or load with the target's own tools fails
 
 ## What it finds
-A rung of `sm120kit prove` that fails: linking, preprocessing, compiling, assembling or loading, with the flags of
+A step of `sm120kit prove` that fails: linking, preprocessing, compiling, assembling or loading, with the flags of
 those who would use the toolkit.
 
 ## Why it matters
 What fails here fails in the same way when SGLang or FlashInfer compiles its kernels, minutes after the start.
 
 ## How it is found
-Only with `--prove`: the consumer's own compiler and linker are run in a scratch folder. The first true error line
+Only with `--prove`: the target's own compiler and linker are run in a scratch folder. The first true error line
 is shown, and the check whose signature explains it. Where the host compiler is not on the target's PATH nothing is
 said of the toolkit.
 

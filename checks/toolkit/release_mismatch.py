@@ -19,7 +19,7 @@ beside an older nvcc. The messages that follow name none of this:
 ## How it is found
 The release of each part is that of the wheel which owns it, or is read from the file; the crt headers are told by the
 arguments of `__cudaLaunch` itself. Only parts that one nvcc run would put together are compared. Where headers and
-compiler differ, the CCCL that the consumer would read decides: its own, if it brings one. Where no CCCL is there at
+compiler differ, the CCCL that the package would read decides: its own, if it brings one. Where no CCCL is there at
 all, the pair counts as failing: today's build stops for want of CCCL, and stops for the pair once it is installed.
 Skew that compiles is a note; a CCCL of another release alone is none. In a system toolkit, which one installer fills
 with one release, cicc and ptxas count as of nvcc's release unless a file says otherwise.
