@@ -41,9 +41,9 @@ def launch(spec: FleetSpec, *, detach: bool, as_json: bool, verbose: bool) -> in
             return standing.end(spec.limits.drain, FINDINGS, fleet)
         if detach:
             attached.detach()
-            standing.report(attached.fleet(), fleet)
+            failed = standing.report(attached.fleet(), fleet)
             say(f"sm120kit: {spec.name} runs on by itself; sm120kit stop {spec.name} ends it")
-            return GOOD if fleet.verified else FINDINGS
+            return failed or (GOOD if fleet.verified else FINDINGS)
         standing.report(fleet, fleet)
         return _stand_by(standing, spec, fleet)
 
@@ -63,8 +63,8 @@ def watch(fleet: Fleet, *, as_json: bool, verbose: bool) -> int:
 
     judged = wait_for_change(folder_of(fleet.name), seen) or fleet
     progress.clear()
-    _print(judged, judged, as_json=as_json, verbose=verbose)
-    return GOOD if judged.verified else FINDINGS
+    failed = _print(judged, judged, as_json=as_json, verbose=verbose)
+    return failed or (GOOD if judged.verified else FINDINGS)
 
 
 def _stand_by(standing: _Standing, spec: FleetSpec, fleet: Fleet) -> int:
@@ -123,18 +123,21 @@ class _Standing:
             self.report(ended, judged)
         return code
 
-    def report(self, now: Fleet, judged: Fleet) -> None:
-        """Write the result: as data the fleet as it is now, for people as it was judged, and what is left of it."""
-        _print(now, judged, as_json=self.as_json, verbose=self._verbose)
+    def report(self, now: Fleet, judged: Fleet) -> int:
+        """Write the result: as data the fleet as it is now, for people as it was judged, and what is left of it. Where
+        it cannot be written, the exit code for that is returned, else 0."""
+        return _print(now, judged, as_json=self.as_json, verbose=self._verbose)
 
 
-def _print(now: Fleet, judged: Fleet, *, as_json: bool, verbose: bool) -> None:
-    """What cannot be written ends no server: it is said, and where it can be seen again."""
+def _print(now: Fleet, judged: Fleet, *, as_json: bool, verbose: bool) -> int:
+    """What cannot be written ends no server: it is said, where it can be seen again, and told by the exit code."""
     try:
         write_result(_result(now, judged, as_json=as_json, verbose=verbose))
     except Sm120kitError as error:
         say(f"sm120kit: {error.message}")
         say(f"  See how it stands with: sm120kit status {judged.name}")
+        return error.exit_code
+    return 0
 
 
 def _result(now: Fleet, judged: Fleet, *, as_json: bool, verbose: bool) -> str | bytes:

@@ -7,6 +7,8 @@ import os
 import re
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +20,8 @@ from tests.cli.conftest import Answer, Command
 from tests.cli.rehearsals import LIMIT_S, left_over, rehearsal, running, state, until
 
 pytestmark = pytest.mark.rehearsal
+
+PROGRAM = [sys.executable, "-m", "sm120kit"]
 
 
 @pytest.fixture
@@ -332,3 +336,17 @@ def test_without_a_name_one_of_several_must_be_named(sm120kit: Command, home: Pa
     assert json.loads(sm120kit("status", "--json").out)["name"] == "two"
     assert "one (ended)" in sm120kit("status", "three").err
     assert os.listdir(home / "sm120kit" / "fleets") == ["one", "two"]
+
+
+@pytest.mark.usefixtures("home")
+def test_servers_run_on_where_the_result_cannot_be_written(sm120kit: Command) -> None:
+    command = [*PROGRAM, *rehearsal("--detach", "--level", "quick", replicas=1)]
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=LIMIT_S, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-3:] == [
+        "sm120kit: standard output cannot be written: No space left on device",
+        "  See how it stands with: sm120kit status drill",
+        "sm120kit: drill runs on by itself; sm120kit stop drill ends it",
+    ]
+    assert sm120kit("status", "drill").code == 0
