@@ -37,6 +37,11 @@ def visible(text: str) -> str:
     return re.sub(_UNSEEN, _escaped, text)
 
 
+def unseen_escaped(text: str) -> str:
+    """``text`` with what :func:`visible` escapes as ``\\u202e``, which TOML and JSON read in their strings."""
+    return re.sub(_UNSEEN, lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def copyable(command: str, encoding: str = "utf-8") -> str:
     """A shell command on one line, to be copied from a place that shows text in ``encoding``.
 

@@ -15,6 +15,7 @@ from sm120kit.fleet.types import SCHEMA, Fleet, Struct
 from sm120kit.xdg import xdg_folder
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SHOWN = 80
 _LARGEST = 16 << 20
 _ROOM = 64 << 10
 """Bytes that a state takes beside the one that it replaces."""
@@ -73,8 +74,9 @@ def folder_of(name: str) -> FleetFolder:
         Sm120kitError: it is no name; exit code 2.
     """
     if not _NAME.fullmatch(name):
+        shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
         raise Sm120kitError(
-            f"{name!r} is no name for a fleet",
+            f"{shown!r} is no name for a fleet",
             hint="Take up to 64 letters, digits, dots, dashes and underscores, as in: --name qwen-27b",
             exit_code=USAGE,
         )

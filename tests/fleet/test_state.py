@@ -112,3 +112,9 @@ def test_a_link_in_place_of_the_state_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(Sm120kitError, match="symbolic"):
         hold(folder)
     assert victim.read_text() == "mine"
+
+
+def test_a_long_name_is_not_repeated_whole() -> None:
+    with pytest.raises(Sm120kitError, match="no name for a fleet") as refused:
+        folder_of("a" * 100_000)
+    assert len(refused.value.message) < 150

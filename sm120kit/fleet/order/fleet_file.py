@@ -53,7 +53,7 @@ def parse_fleet_file(text: str, path: str) -> FleetFile:
     """
     try:
         raw = msgspec.toml.decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise Sm120kitError(
             f"{visible(path)} is no TOML: {error}", hint="Mend it there; nothing was started"
         ) from error

@@ -9,6 +9,7 @@ from sm120kit.engines.sglang.arguments import SECRET_SETTINGS, secrets_in, witho
 from sm120kit.fleet.order.options import BY_KEY, OPTIONS, Option
 from sm120kit.fleet.order.order import Order
 from sm120kit.redaction import redacted
+from sm120kit.text import unseen_escaped
 
 _HEAD = """\
 # What sm120kit launch is asked for. Options on the command line count more than what stands here. Every value below
@@ -67,7 +68,7 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         # TOML's basic strings are JSON's, but for the delete character, and for characters given as two halves.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return unseen_escaped(json.dumps(value, ensure_ascii=False))
     if isinstance(value, tuple):
         return f"[{', '.join(_toml(each) for each in value)}]"
     if isinstance(value, float) and value.is_integer():

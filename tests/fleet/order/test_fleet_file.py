@@ -13,6 +13,7 @@ from sm120kit.fleet.order.options import OPTIONS
 from sm120kit.fleet.order.order import Order
 from sm120kit.fleet.order.print_config import print_config
 from sm120kit.fleet.spec import Limits, RestartPolicy
+from sm120kit.text import visible
 
 
 def order_in(text: str, *typed: str, **given: object) -> Order:
@@ -55,6 +56,12 @@ def test_an_order_that_is_printed_reads_back_as_it_was() -> None:
         arguments=("--max-running-requests", "46", "--chat-template", "über\x7f\n"),
         rehearse=True,
     )
+    assert order_in(print_config(asked)) == asked
+
+
+def test_what_a_terminal_would_obey_is_printed_as_text() -> None:
+    asked = Order(model="\u202e\x1b[31m\x9b", gpus="\x7f\u2028")
+    assert visible(print_config(asked).replace("\n", "")) == print_config(asked).replace("\n", "")
     assert order_in(print_config(asked)) == asked
 
 
@@ -185,3 +192,8 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_deep_nesting_is_no_crash() -> None:
     with pytest.raises(Sm120kitError):
         order_in("a = " + "[" * 5000 + "]" * 5000)
+
+
+def test_a_number_without_end_is_no_crash() -> None:
+    with pytest.raises(Sm120kitError):
+        order_in("replicas = " + "9" * 5000)
