@@ -77,20 +77,19 @@ def _prefill_graphs(formula: Formula, settings: Settings, geometry: Geometry, ch
         most = min(most, settings.most_tokens)
     if formula.prefill_graph_within_context and settings.given_context is not None:
         most = min(most, settings.given_context)
-    return len(_prefill_sizes(most))
+    return _prefill_sizes(most)
 
 
-def _prefill_sizes(most: int) -> list[int]:
-    """Token counts that prefill graphs are captured for, coarser as they grow."""
+def _prefill_sizes(most: int) -> int:
+    """For how many token counts prefill graphs are captured; those are coarser as they grow."""
     sizes = [
         *range(4, 33, 4),
         *range(48, 257, 16),
         *range(288, 513, 32),
         *range(576, 1025, 64),
         *range(1280, 4097, 256),
-        *range(4608, most + 1, 512),
     ]
-    return [size for size in sizes if size <= most]
+    return len([size for size in sizes if size <= most]) + len(range(4608, most + 1, 512))
 
 
 def _graphs_mib(formula: Formula, settings: Settings, geometry: Geometry, decode: int, prefill: int) -> int:

@@ -116,3 +116,9 @@ def test_large_cards_set_at_least_ten_gib_aside() -> None:
     small = ("--chunked-prefill-size", "2048", "--cuda-graph-max-bs", "24")
     assert _defaults("0.5.12", 81559, *small).fraction == round((81559 - 10240) / 81559, 3) == 0.874
     assert _defaults("0.5.12", 46068, *small).fraction == round((46068 - 4096) / 46068, 3)
+
+
+def test_a_chunk_of_any_size_is_counted_at_once() -> None:
+    assert _defaults("0.5.23", 97887, "--chunked-prefill-size", "4600").prefill_graphs == 50
+    assert _defaults("0.5.23", 97887, "--chunked-prefill-size", "5120").prefill_graphs == 52
+    assert _defaults("0.5.23", 97887, "--chunked-prefill-size", str(1 << 62)).prefill_graphs > 1 << 50

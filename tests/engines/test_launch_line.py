@@ -62,9 +62,14 @@ def test_counts_for_people(text: str, count: int) -> None:
     assert read(f"--max-total-tokens {text}").number("max_total_tokens") == count
 
 
-@pytest.mark.parametrize("text", ["8K", "1.5Ki", "k", "many"])
+@pytest.mark.parametrize("text", ["8K", "1.5Ki", "k", "many", "9" * 20, "9" * 5000, f"{'9' * 400}k", f"{'9' * 400}Ki"])
 def test_what_is_no_count(text: str) -> None:
     assert only_problem(f"--max-total-tokens {text}").kind == "bad-value"
+
+
+@pytest.mark.parametrize("text", ["9" * 20, f"-{'9' * 20}", "9" * 5000])
+def test_a_number_that_no_machine_counts_with(text: str) -> None:
+    assert only_problem(f"--chunked-prefill-size={text}").kind == "bad-value"
 
 
 def test_prefill_and_decode_stand_before_the_common_backend() -> None:

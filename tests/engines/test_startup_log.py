@@ -138,3 +138,11 @@ def test_a_line_without_end_is_cut() -> None:
 def test_numbers_written_into_each_other_are_named() -> None:
     seen = read_startup_log(["Load weight begin. avail mem=9.4.1 GB"], "server.log")
     assert (seen.free_before, seen.not_understood) == (None, ("free_before: 9.4.1",))
+
+
+@pytest.mark.parametrize("number", ["9.4.1", "9" * 400])
+def test_a_number_without_end_is_named(number: str) -> None:
+    line = f"KV Cache is allocated. #tokens: 5, K size: {number} GB, V size: 1.5 GB"
+    assert read_startup_log([line], "server.log").not_understood == (line,)
+    line = f"Load weight begin. avail mem={number} GB"
+    assert read_startup_log([line], "server.log").not_understood

@@ -203,6 +203,8 @@ class _Reading:
         self.problems.append(msgspec.convert(made, ArgumentProblem))
 
 
+_LARGEST = 1 << 63
+
 _WORDS = {
     "int": "whole number",
     "float": "number",
@@ -259,15 +261,19 @@ def _convert(kind: str, text: str) -> str | int | float | None:
     """A word as its flag's type reads it; ``None`` where it does not fit."""
     try:
         if kind == "int":
-            return int(text)
+            return _within(int(text))
         if kind == "float":
             return float(text)
         if kind == "loads":
             msgspec.json.decode(text)
-            return text
-    except (ValueError, msgspec.DecodeError):
+        return _within(_count(text)) if kind == "human_readable_int" else text
+    except (ValueError, OverflowError, RecursionError):
         return None
-    return _count(text) if kind == "human_readable_int" else text
+
+
+def _within(number: int | None) -> int | None:
+    """No setting is larger than a machine's integers; what is would be counted with for ever."""
+    return number if number is not None and abs(number) < _LARGEST else None
 
 
 def _count(text: str) -> int | None:

@@ -120,8 +120,11 @@ class _Reading:
             found = pattern.match(text)
             if found:
                 step = self.steps.get(name)
-                if step:
-                    step(found)
+                try:
+                    if step:
+                        step(found)
+                except (ValueError, OverflowError):  # a number without end, from a line that another was written into
+                    self.not_understood.append(text)
                 return
         if _LOOKS_LIKE_A_PHASE.match(text):
             self.not_understood.append(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -48,7 +49,7 @@ def parse_fault(text: str) -> Fault:
             listed=list(KINDS),
         )
     replica, once = (*rest, "", "")[:2]
-    if len(rest) > 2 or (rest and not replica.isascii()) or (rest and not replica.isdigit()):
+    if len(rest) > 2 or (rest and not re.fullmatch(r"[0-9]{1,9}", replica)):
         raise Sm120kitError(
             f"--fault {text!r}: after the kind follow a replica's number and, if wanted, once",
             hint=f"Write it as {kind}:3 or {kind}:3:once; without a number every replica has it",

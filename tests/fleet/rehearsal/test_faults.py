@@ -30,7 +30,19 @@ def test_an_unknown_kind_is_answered_with_the_known_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "hang:", "hang:x", "hang:-1", "hang:1:", "hang:1:twice", "hang:1:once:more", "hang:once", "hang:²"]
+    "text",
+    [
+        "",
+        "hang:",
+        "hang:x",
+        "hang:-1",
+        "hang:1:",
+        "hang:1:twice",
+        "hang:1:once:more",
+        "hang:once",
+        "hang:²",
+        f"hang:{'9' * 5000}",
+    ],
 )
 def test_what_is_none_is_refused(text: str) -> None:
     with pytest.raises(Sm120kitError, match="--fault"):
