@@ -9,7 +9,7 @@ from sm120kit.patterns import pattern
 REDACTED = "[redacted]"
 
 _URL_LOGIN = pattern(r"(?<=://)[^/\s]*@")
-_URL_SECRET = pattern(r"(?i)(?<=[?&])([^=&\s]*(?:key|token|secret|passw|auth|sig|cred)[^=&\s]*=)[^&\s]*")
+_URL_SECRET = pattern(r"(?i)(?<=[?&])([^=&\s]{0,64}?(?:key|token|secret|passw|auth|sig|cred)[^=&\s]{0,64}=)[^&\s]*")
 _SCHEME = pattern(
     r"""(?ix)
     ( \b (?:proxy-)? authorization \\?['"]? \s*[:=]\s* \\?['"]? (?:[a-z][\w-]*\ +)? | \bbearer\ + ) [^\s'",\\]+
@@ -43,8 +43,8 @@ _FLAG = pattern(
     """
 )
 _TOKENS = {
-    "hf_": r"(?:(?=[\w-]*\d)[\w-]{8,}|[A-Za-z0-9]{16,})",
-    "sk-": r"(?:(?=[\w-]*\d)[\w-]{8,}|[\w-]{16,})",
+    "hf_": r"(?:(?=[\w-]{0,99}\d)[\w-]{8,}|[A-Za-z0-9]{16,})",
+    "sk-": r"(?:(?=[\w-]{0,99}\d)[\w-]{8,}|[\w-]{16,})",
     "gh": r"[pousr]_\w{10,}",
     "github_pat_": r"\w{10,}",
     "glpat-": r"[\w-]{10,}",
@@ -58,9 +58,10 @@ _TOKENS = {
     "dckr_pat_": r"[\w-]{10,}",
     "npm_": r"[A-Za-z0-9]{20,}",
     "pypi-": r"[\w-]{20,}",
-    "eyJ": r"[\w-]{6,}\.[\w-]+(?:\.[\w-]*)?",
+    "eyJ": r"[\w-]{6,512}\.[\w-]+(?:\.[\w-]*)?",
 }
-"""How tokens of well-known services begin, and what follows."""
+"""How tokens of well-known services begin, and what follows. What is looked for ahead has a limit, here and above: a
+line of a megabyte must not be read again from each of its letters."""
 _LOOKS_SECRET = pattern(rf"(?<![A-Za-z0-9])(?:{'|'.join(map(''.join, _TOKENS.items()))})")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from sm120kit.redaction import redacted
@@ -70,3 +72,11 @@ def test_values_lose_their_secrets(value: str, secret: str) -> None:
 def test_harmless_values_stay(value: str) -> None:
     assert redacted(value) == value
     assert redacted(redacted(value)) == redacted(value)
+
+
+@pytest.mark.parametrize("unit", ["hf_", "-sk-", "-eyJ", "?key", "&token", "key=", "://", "--", "bearer ", "\\"])
+def test_a_line_without_end_is_read_once(unit: str) -> None:
+    # As a server's progress bar or a damaged file has it: from each letter to its end would take minutes.
+    began = time.process_time()
+    redacted(f"key {unit * (1 << 16)}"[: 1 << 16])
+    assert time.process_time() - began < 3
