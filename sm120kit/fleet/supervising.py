@@ -222,7 +222,7 @@ def _readable(name: str, unreadable: Callable[[Sm120kitError], None]) -> Fleet |
 
 def stop(folder: FleetFolder, limit_s: float) -> Fleet | None:
     """Have the supervisor end everything; do it ourselves where it does not within ``limit_s`` seconds and a while."""
-    fleet = put_right(folder)
+    fleet = _put_right(folder)
     if fleet is None or fleet.ended or fleet.supervisor is None or not supervises(fleet.supervisor, folder.name):
         return fleet
     kill(fleet.supervisor, signal.SIGTERM)
@@ -232,7 +232,18 @@ def stop(folder: FleetFolder, limit_s: float) -> Fleet | None:
     kill(fleet.supervisor)
     while alive(fleet.supervisor):
         time.sleep(_PAUSE_S)
-    return put_right(folder)
+    return _put_right(folder)
+
+
+def _put_right(folder: FleetFolder) -> Fleet | None:
+    """The same as :func:`put_right`, once its sweeper, or a thread of the ending supervisor, has let go of the lock."""
+    limit = time.monotonic() + _STOP_SPARE_S
+    while True:
+        fleet = put_right(folder)
+        runs = fleet and not fleet.ended and fleet.supervisor
+        if not runs or supervises(runs, folder.name) or time.monotonic() > limit:
+            return fleet
+        time.sleep(_PAUSE_S)
 
 
 def restart(folder: FleetFolder, replicas: tuple[int, ...]) -> None:

@@ -194,3 +194,11 @@ def test_a_folder_elsewhere_holds_no_requests(tmp_path: Path) -> None:
     os.symlink(tmp_path, folder.requests)
     assert requests.take(folder) == ()
     assert (tmp_path / "notes.json").exists()
+
+
+def test_the_end_of_a_supervisor_that_is_ending_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([True, True, False])
+    monkeypatch.setattr("sm120kit.fleet.process.ours.alive", lambda _: next(looks))
+    monkeypatch.setattr("sm120kit.fleet.process.ours.command_line", lambda _: ())
+    assert not supervises(ours(), "one")
+    assert next(looks, None) is None

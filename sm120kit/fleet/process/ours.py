@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 from sm120kit.fleet.process.identity import alive, boot_id, command_line
@@ -11,13 +12,19 @@ from sm120kit.fleet.types import ProcessId
 SUPERVISOR = "sm120kit.fleet.supervision.supervisor"
 """The program, as ``python -m`` knows it; the name of its fleet is the next word."""
 
+_ENDING_S = 5.0
+
 
 def supervises(process: ProcessId, name: str) -> bool:
-    """Whether that very process runs and is the supervisor of the fleet of that name."""
-    if not alive(process):
-        return False
-    words = command_line(process.pid)
-    return (SUPERVISOR, name) in pairwise(words)
+    """Whether that very process runs and is the supervisor of the fleet of that name. One that is just ending has no
+    command line any more: its end is waited for."""
+    limit = time.monotonic() + _ENDING_S
+    while alive(process):
+        words = command_line(process.pid)
+        if words or time.monotonic() > limit:
+            return (SUPERVISOR, name) in pairwise(words)
+        time.sleep(0.01)
+    return False
 
 
 def is_left(mark: str) -> bool:
