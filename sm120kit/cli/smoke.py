@@ -27,7 +27,7 @@ from sm120kit.diagnosis.registry import Check
 from sm120kit.diagnosis.types import FailOn, ProofReport
 from sm120kit.errors import GOOD, Sm120kitError
 from sm120kit.smoke.types import Level, SmokeReport, Step
-from sm120kit.smoke.verdict import prove_step, smoke_exit_code, smoke_report, static_step
+from sm120kit.smoke.verdict import counted_at, prove_step, smoke_exit_code, smoke_report, static_step
 from sm120kit.snapshot.types.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ Levels, each with those before it:
   serve    a tiny model, made on the spot, through sm120kit launch, verified and ended
 
 Exit codes: 0 good, 1 a step failed, 2 wrong usage, 3 a fault of sm120kit itself,
-4 the target cannot be examined. What could not be told is no failure, unless
---fail-on unknown says so. Where GITHUB_STEP_SUMMARY names a file, the report is
+4 the target cannot be examined. A check that could not tell is no failure, unless
+--fail-on unknown says so; that nothing could be proved or served at all is one at
+the level that asks for it. Where GITHUB_STEP_SUMMARY names a file, the report is
 appended to it.
 """
 
@@ -136,7 +137,7 @@ def command(
     if level != "static":
         before_proofs = time.monotonic()
         proofs = _proofs(target, snapshot, request, checks)
-        steps.append(prove_step(proofs, fail_on, time.monotonic() - before_proofs))
+        steps.append(counted_at(level, prove_step(proofs, fail_on, time.monotonic() - before_proofs), fail_on))
         _tell(steps[-1])
 
     fleet = None
@@ -145,9 +146,9 @@ def command(
         from sm120kit.smoke.serving import serve_step
 
         before_serving = time.monotonic()
-        served = serve(target, sglang_arguments, data_dir=data_dir, rehearse=rehearse)
+        served = serve(target, snapshot, sglang_arguments, data_dir=data_dir, rehearse=rehearse)
         fleet = served.fleet
-        steps.append(serve_step(served, fail_on, time.monotonic() - before_serving))
+        steps.append(counted_at(level, serve_step(served, fail_on, time.monotonic() - before_serving), fail_on))
         _tell(steps[-1])
 
     smoke = smoke_report(level, steps, report, proofs, time.monotonic() - start, fleet)

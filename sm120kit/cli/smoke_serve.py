@@ -27,6 +27,8 @@ from sm120kit.fleet.supervising import start
 from sm120kit.fleet.types import Fleet
 from sm120kit.smoke.serving import Served, judge_fleet
 from sm120kit.smoke.tiny_model import write_tiny_model
+from sm120kit.snapshot.facts import Known
+from sm120kit.snapshot.types.snapshot import Snapshot
 
 _SMALL = {
     "--load-format": "dummy",
@@ -41,14 +43,15 @@ _LIMITS = Limits(start=900, answer=60, verify=300, hang=60, drain=20)
 _LOOK_S = 0.1
 
 
-def serve(target: Asked, arguments: Sequence[str], *, data_dir: str, rehearse: bool) -> Served:
+def serve(target: Asked, snapshot: Snapshot, arguments: Sequence[str], *, data_dir: str, rehearse: bool) -> Served:
     """Start one server in the target, verify it at level load, and end it."""
     on_cpu = any(word in ("cpu", "--device=cpu") for word in arguments)
     if not (rehearse or on_cpu or _has_gpu()):
+        lacking = "no GPU is here" if _may_hold_sglang(snapshot) else "no SGLang is installed, and no GPU is here"
         return Served(
             None,
             "unknown",
-            "nothing could be served: no GPU is here; -- --device cpu serves without one, --rehearse with a stand-in",
+            f"nothing could be served: {lacking}; -- --device cpu serves without a GPU, --rehearse with a stand-in",
         )
     with _tiny_model() as model:
         order = _order(target, str(model), arguments, data_dir=data_dir, rehearse=rehearse, on_cpu=on_cpu)
@@ -60,6 +63,11 @@ def serve(target: Asked, arguments: Sequence[str], *, data_dir: str, rehearse: b
         if refused:
             return Served(None, "failed", f"no server was started: {refused[0].message}")
         return judge_fleet(*_run(prepared))
+
+
+def _may_hold_sglang(snapshot: Snapshot) -> bool:
+    installed = snapshot.distributions
+    return not isinstance(installed, Known) or any(each.name == "sglang" for each in installed.value)
 
 
 def _has_gpu() -> bool:

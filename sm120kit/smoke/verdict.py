@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from sm120kit.diagnosis.report import exit_code
 from sm120kit.diagnosis.types import FailOn, ProofReport, Report
 from sm120kit.errors import FINDINGS, GOOD, OWN_FAULT
@@ -48,6 +50,14 @@ def prove_step(proofs: Sequence[ProofReport], fail_on: FailOn, seconds: float) -
         return Step("prove", "failed" if fail_on == "unknown" else "unknown", reason, seconds)
     homes = ", ".join(report.cuda_home for report in proofs)
     return Step("prove", "passed", f"{_counted(ran, 'proof')} of {homes}", seconds)
+
+
+def counted_at(level: Level, step: Step, fail_on: FailOn) -> Step:
+    """The step as it counts at that level. What was asked for by name, and could not be done at all, has not passed: a
+    machine whose GPU or compiler is gone must not look like a good one. ``static`` exits like the doctor."""
+    if step.name == level != "static" and step.outcome == "unknown" and fail_on != "never":
+        return replace(step, outcome="failed")
+    return step
 
 
 def smoke_report(

@@ -75,11 +75,11 @@ def test_prove_where_nothing_takes_a_toolkit(sm120kit: Command, tmp_path: Path) 
                       "--format", "json", "--gpu", "rtx-5090")  # fmt: skip
     data = json.loads(answer.out)
     assert (answer.code, data["outcome"], [step["outcome"] for step in data["steps"]]) == (
-        0, "unknown", ["unknown", "unknown"],
+        1, "failed", ["unknown", "failed"],
     )  # fmt: skip
     again = sm120kit("smoke", "--level", "prove", "--site-packages", str(tmp_path), "--no-system-toolkits",
-                     "--fail-on", "unknown", "--gpu", "rtx-5090")  # fmt: skip
-    assert again.code == 1
+                     "--fail-on", "never", "--gpu", "rtx-5090")  # fmt: skip
+    assert again.code == 0
 
 
 def test_a_broken_toolkit_fails_and_its_repair_passes(sm120kit: Command, tmp_path: Path) -> None:

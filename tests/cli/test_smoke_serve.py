@@ -44,11 +44,14 @@ def test_verdicts_are_cases_of_junit(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_without_a_gpu_nothing_can_be_served(capsys: pytest.CaptureFixture[str]) -> None:
-    assert smoke("--format", "json") == 0
+    assert smoke("--format", "json") == 1
     step = json.loads(capsys.readouterr().out)["steps"][2]
-    assert step["outcome"] == "unknown"
-    assert "no GPU is here" in step["reason"]
+    assert step["outcome"] == "failed"
+    assert "no SGLang is installed, and no GPU is here" in step["reason"]
     assert smoke("--fail-on", "unknown") == 1
+    capsys.readouterr()
+    assert smoke("--fail-on", "never", "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out)["steps"][2]["outcome"] == "unknown"
 
 
 def test_an_argument_that_sglang_does_not_take_fails(capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from sm120kit.report.markdown import render_smoke_markdown
 from sm120kit.report.schema import json_schema
 from sm120kit.report.smoke import render_smoke
 from sm120kit.smoke.types import SmokeReport
-from sm120kit.smoke.verdict import prove_step, smoke_report, static_step
+from sm120kit.smoke.verdict import counted_at, prove_step, smoke_report, static_step
 from sm120kit.text import encode_json
 from tests.report.test_junit import assert_shape
 from tests.reports import crashed, finding, found, not_applicable, ok, report, unknown
@@ -72,6 +72,19 @@ def test_junit_of_a_proof_tells_why() -> None:
     assert "apt install g++" in (prevented.text or "")
     (skipped,) = prove.iter("skipped")
     assert skipped.get("message") == "no driver library and no sign of a GPU on this machine"
+
+
+def test_junit_where_nothing_was_proved_and_that_was_asked_for_fails() -> None:
+    not_run = proof("load", "not-run", reason="no driver")
+    for made in ((), (proofs(not_run),)):
+        judged = report(ok())
+        steps = [
+            static_step(judged, "error", 0),
+            counted_at("prove", prove_step(made, "error", 0), "error"),
+        ]
+        prove = fromstring(render_smoke_junit(smoke_report("prove", steps, judged, made, 1)).encode())[1]
+        (failure,) = prove.iter("failure")
+        assert "nothing could be proved" in (failure.get("message") or "")
 
 
 def test_junit_where_nothing_was_proved_is_skipped_with_the_reason() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sm120kit.diagnosis.types import FailOn, Proof, ProofOutcome, ProofReport, Severity
-from sm120kit.smoke.verdict import prove_step, smoke_exit_code, smoke_report, static_step
+from sm120kit.smoke.types import Level
+from sm120kit.smoke.verdict import counted_at, prove_step, smoke_exit_code, smoke_report, static_step
 from tests.builders import no_driver, snapshot
 from tests.reports import crashed, finding, found, ok, report, unknown
 from tests.smoke.proofs import proof, proofs
@@ -89,3 +90,15 @@ def test_steps_together(static: object, prove: ProofOutcome, outcome: str, code:
     steps = [static_step(static, "error", 1), prove_step(made, "error", 2)]  # type: ignore[arg-type]
     smoke = smoke_report("prove", steps, static, made, 3)  # type: ignore[arg-type]
     assert (smoke.outcome, smoke_exit_code(smoke)) == (outcome, code)
+
+
+@pytest.mark.parametrize(
+    ("level", "fail_on", "outcome"),
+    [("prove", "error", "failed"), ("prove", "never", "unknown"), ("serve", "error", "unknown")],
+)
+def test_what_was_asked_for_and_could_not_be_done_has_not_passed(level: Level, fail_on: FailOn, outcome: str) -> None:
+    step = counted_at(level, prove_step([], fail_on, 0), fail_on)
+    assert step.outcome == outcome
+    assert "nothing installed takes a toolkit" in step.reason
+    blind = static_step(BLIND, "error", 0)
+    assert counted_at("static", blind, "error") == blind
