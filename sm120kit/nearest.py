@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import posixpath
+from collections.abc import Callable, Iterable
 
 ALIKE = 0.6
 """Below this ratio of shared letters two words have nothing to do with each other."""
 
 _SHORTEST_PART = 4
 _PART_OF_IT = 0.8
+_MOST_PATHS = 3
 
 
 def nearest(word: str, known: Iterable[str], *, most: int = 2, within: float = 0.1) -> list[str]:
@@ -46,3 +48,14 @@ def _ratios(word: str, known: Iterable[str]) -> dict[str, float]:
         if matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE:
             ratios[each] = max(matcher.ratio(), ratios.get(each, 0.0))
     return ratios
+
+
+def nearest_path(path: str, names_in: Callable[[str], Iterable[str]], is_there: Callable[[str], bool]) -> str:
+    """What is there and differs from ``path`` in one name that is spelled like it; empty where nothing does."""
+    folder, name = posixpath.split(path.rstrip("/"))
+    rest = ""
+    while name and folder not in ("", "/") and not is_there(folder):
+        rest = f"/{name}{rest}"
+        folder, name = posixpath.split(folder)
+    near = (posixpath.join(folder, each) + rest for each in nearest(name, names_in(folder or "."), most=_MOST_PATHS))
+    return next(filter(is_there, near), "")

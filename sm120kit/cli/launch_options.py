@@ -51,7 +51,8 @@ def with_launch(
     ``--root`` both are looked for there.
 
     Raises:
-        Sm120kitError: ``sglang`` is no version, or arguments were given and which SGLang is theirs is not known.
+        Sm120kitError: ``sglang`` is no version, ``model`` cannot be read, or arguments were given and which SGLang is
+            theirs is not known.
     """
     if sglang and not re.fullmatch(r"v?\d+(\.\d+)*([.+-]?\w+)*", sglang):
         raise Sm120kitError(f"--sglang {sglang} is no version", hint="Write it as 0.5.12")
@@ -68,7 +69,11 @@ def with_launch(
         from sm120kit.snapshot.target_files import open_files
 
         fact = read_model(open_files(snapshot.target.root, archive=bool(snapshot.target.image)), path)
-        if model or isinstance(fact, Known):  # a launch line may name a folder of another machine
+        if model and not isinstance(fact, Known):
+            raise Sm120kitError(
+                f"--model {model}: {fact.reason}", hint="Name the folder of a checkpoint, which holds its config.json"
+            )
+        if isinstance(fact, Known):  # a launch line may name a folder of another machine
             request = replace(request, model=fact)
     return request
 

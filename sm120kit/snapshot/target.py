@@ -104,8 +104,8 @@ def resolve_target(options: TargetOptions, files: Files, image: Image | None = N
     cuda_home = ""
     if options.cuda_home:
         cuda_home = _absolute(options.cuda_home, options)
-        if not files.is_dir(cuda_home):
-            raise _missing("--cuda-home", cuda_home, options, files, "Name a folder that holds bin/nvcc")
+        if not files.is_dir(cuda_home) or not files.exists(f"{cuda_home}/bin/nvcc"):
+            _refuse_part_of_a_toolkit(cuda_home, options, files)
         environment["CUDA_HOME"] = environment["CUDA_PATH"] = cuda_home
     target = Target(
         kind="interpreter",
@@ -124,6 +124,18 @@ def resolve_target(options: TargetOptions, files: Files, image: Image | None = N
     if options.of_image:
         return _of_root(context, options)
     return _of_interpreter(context, options)
+
+
+def _refuse_part_of_a_toolkit(cuda_home: str, options: TargetOptions, files: Files) -> None:
+    """A toolkit whose nvcc is missing is judged; what is no folder, or a folder inside a toolkit, was not meant."""
+    from sm120kit.snapshot.misnamed import near_toolkit
+
+    near = near_toolkit(files, cuda_home)
+    hint = f"Did you mean --cuda-home {near}?" if near else "Name a folder that holds bin/nvcc"
+    if not files.is_dir(cuda_home):
+        raise _missing("--cuda-home", cuda_home, options, files, hint)
+    if near:
+        raise _unreadable(f"--cuda-home {cuda_home} is a folder inside a toolkit, and has no bin/nvcc", hint)
 
 
 def _of_interpreter(context: Context, options: TargetOptions) -> ResolvedTarget:
@@ -149,10 +161,14 @@ def _named_interpreter(context: Context, options: TargetOptions) -> tuple[str, s
             raise _unreadable(f"--python {given}: no such program on PATH", "Give the path of an interpreter")
         return found, f"named by --python {given}"
     python = _absolute(given, options)
-    if files.is_dir(python):
-        raise _unreadable(f"--python {python} is a folder", f"Name an interpreter, such as {python}/bin/python")
-    if not files.exists(python):
-        raise _missing("--python", python, options, files, "Give the path of an interpreter")
+    if files.is_dir(python) or not files.exists(python):
+        from sm120kit.snapshot.misnamed import near_python
+
+        near = near_python(files, python)
+        hint = f"Did you mean --python {near}?" if near else "Give the path of an interpreter"
+        if files.is_dir(python):
+            raise _unreadable(f"--python {python} is a folder", hint)
+        raise _missing("--python", python, options, files, hint)
     if not files.is_executable(python):
         raise _unreadable(f"--python {python} is not an executable file", "Give the path of an interpreter")
     return python, "named by --python"
@@ -197,8 +213,7 @@ def _python3_on_path(context: Context, own: Interpreter) -> str | None:
 
 def _of_site_packages(context: Context, options: TargetOptions) -> ResolvedTarget:
     folder = _absolute(options.site_packages, options)
-    if not context.files.is_dir(folder):
-        raise _missing("--site-packages", folder, options, context.files, "Name the folder that holds the packages")
+    _refuse_without_packages(context.files, folder, options)
     interpreter = python_of(context.files, folder)
     fact: Fact[Interpreter] = (
         Known(interpreter, Source("file", folder))
@@ -206,6 +221,20 @@ def _of_site_packages(context: Context, options: TargetOptions) -> ResolvedTarge
         else Unknown(f"no interpreter was named, and the path {folder} does not tell which one it belongs to")
     )
     return _resolved(context, "site-packages", folder, "named by --site-packages", fact, (folder,))
+
+
+def _refuse_without_packages(files: Files, folder: str, options: TargetOptions) -> None:
+    """An empty folder is an environment without packages as yet; one that holds other things was not meant."""
+    from sm120kit.snapshot.misnamed import holds_packages, near_packages
+
+    is_folder = files.is_dir(folder)
+    if is_folder and (holds_packages(files, folder) or not files.names(folder)):
+        return
+    near = near_packages(files, folder)
+    hint = f"Did you mean --site-packages {near}?" if near else "Name the folder that holds the packages"
+    if not is_folder:
+        raise _missing("--site-packages", folder, options, files, hint)
+    raise _unreadable(f"--site-packages {folder} holds no package that an installer wrote down (*.dist-info)", hint)
 
 
 def _of_root(context: Context, options: TargetOptions) -> ResolvedTarget:

@@ -60,10 +60,11 @@ def test_a_model_from_its_folder(sm120kit: Command, saved: Saved, tmp_path: Path
     assert "attention.hybrid-backend-refused" not in errors(elsewhere)
 
 
-def test_a_model_that_is_not_there_is_unknown(sm120kit: Command, saved: Saved) -> None:
-    answer = sm120kit("doctor", "--snapshot", saved(STACK), "--model", "/no/such/model", "--fail-on", "never")
-    assert answer.code == 0
-    assert "/no/such/model/config.json cannot be read: No such file or directory" in " ".join(answer.out.split())
+@pytest.mark.parametrize("command", ["doctor", "smoke"])
+def test_a_model_that_is_not_there_is_wrong_usage(command: str, sm120kit: Command, saved: Saved) -> None:
+    answer = sm120kit(command, "--snapshot", saved(STACK), "--model", "/no/such/model", "--fail-on", "never")
+    assert (answer.code, answer.out) == (2, "")
+    assert "--model /no/such/model: /no/such/model/config.json cannot be read: No such file" in answer.err
 
 
 def test_a_healthy_line_is_silent(sm120kit: Command, saved: Saved) -> None:

@@ -215,7 +215,8 @@ def test_the_number_of_a_repair_is_a_number(sm120kit: Command, word: str) -> Non
 
 def test_lines_of_an_environment_file_that_are_left_out_are_counted(sm120kit: Command, tmp_path: Path) -> None:
     file = tmp_path / "variables"
-    options = ("doctor", "--env-file", str(file), "--site-packages", str(tmp_path), "--no-system-toolkits")
+    (empty := tmp_path / "empty").mkdir()
+    options = ("doctor", "--env-file", str(file), "--site-packages", str(empty), "--no-system-toolkits")
     for content, said in (
         ("nokey\n# well\n\n=foo\nA=1\n", f"sm120kit: 2 lines of {file} hold no variable and were left out\n"),
         ("nokey\nA=1\n", f"sm120kit: 1 line of {file} holds no variable and was left out\n"),

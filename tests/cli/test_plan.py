@@ -190,7 +190,8 @@ def test_the_log_tells_the_version(
     log = tmp_path / "server.log"
     loaded = OLD.partition("Load weight begin")[2]
     log.write_text(f"{head}\n[2026-11-29 15:00:00] Load weight begin{loaded}")
-    python = ("--site-packages", str(tmp_path))  # no SGLang is installed there
+    (empty := tmp_path / "empty").mkdir()
+    python = ("--site-packages", str(empty))  # no SGLang is installed there
     sglang = ("--sglang", named) if named else ()
     answer = sm120kit("plan", qwen, *python, *sglang, "--weights-gib", "50.95", "--check", str(log), "--json")
     plan = json.loads(answer.out)

@@ -227,9 +227,13 @@ class TestRefused:
         assert "no such program on PATH" in refusal(python="no-such-python").message
 
     def test_a_folder_or_a_plain_file_as_interpreter(self, tmp_path: Path) -> None:
-        assert refusal(python=str(tmp_path)).hint.endswith(f"{tmp_path}/bin/python")
+        assert "is a folder" in refusal(python=str(tmp_path)).message
         (tmp_path / "python").write_text("")
         assert "is not an executable file" in refusal(python=f"{tmp_path}/python").message
+
+    def test_the_interpreter_that_was_probably_meant(self, real_venv: Path) -> None:
+        for path in (real_venv, real_venv / "bin", real_venv / "lib", real_venv / "bin/pyhton"):
+            assert refusal(python=str(path)).hint == f"Did you mean --python {real_venv}/bin/python?"
 
     @pytest.mark.parametrize(
         ("script", "words"),
@@ -274,11 +278,22 @@ class TestSitePackages:
 
     def test_a_folder_of_packages(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(subprocess, "Popen", None)
-        found = resolve(site_packages=str(tmp_path))
-        assert (found.context.target.kind, found.context.target.path) == ("site-packages", str(tmp_path))
-        assert found.context.site_packages == (str(tmp_path),)
+        (empty := tmp_path / "empty").mkdir()
+        found = resolve(site_packages=str(empty))
+        assert (found.context.target.kind, found.context.target.path) == ("site-packages", str(empty))
+        assert found.context.site_packages == (str(empty),)
         assert isinstance(found.interpreter, Unknown)
-        assert str(tmp_path) in found.interpreter.reason
+        assert str(empty) in found.interpreter.reason
+
+    def test_a_folder_that_holds_no_packages_was_not_meant(self, tmp_path: Path) -> None:
+        site = tmp_path / "venv/lib/python3.11/site-packages"
+        install(site, "torch", "2.9.0", {"torch/__init__.py": ""})
+        for other in ("venv", "venv/lib", "venv/lib/python3.11", "venv/lib/python3.11/site-packages/torch"):
+            error = refusal(site_packages=str(tmp_path / other))
+            assert (error.exit_code, error.hint) == (TARGET_UNREADABLE, f"Did you mean --site-packages {site}?")
+        assert refusal(site_packages=str(site.parent / "site-package")).hint.endswith(f" {site}?")
+        (tmp_path / "note").write_text("")
+        assert "holds no package" in refusal(site_packages=str(tmp_path)).message
 
     def test_a_venv_is_recognised_by_its_folders(self, real_venv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(subprocess, "Popen", None)
@@ -299,6 +314,20 @@ class TestSitePackages:
 
 class TestCudaHome:
     """``--cuda-home`` stands for CUDA_HOME and CUDA_PATH."""
+
+    def test_a_part_of_a_toolkit_names_the_whole(self, tmp_path: Path) -> None:
+        home = tmp_path / "cuda-13.0"
+        for folder in ("bin", "lib64/stubs"):
+            (home / folder).mkdir(parents=True)
+        program(home / "bin/nvcc", "exit 0")
+        for part in ("bin", "bin/nvcc", "lib64", "lib64/libcudart.so", "../cuda-13.1"):
+            assert refusal(cuda_home=str(home / part)).hint == f"Did you mean --cuda-home {home}?"
+        (tmp_path / "bin").mkdir()
+        program(tmp_path / "bin/nvcc", "exit 0")
+        (tmp_path / "cuda-12").mkdir()
+        (tmp_path / "empty").mkdir()
+        found = resolve(cuda_home=str(tmp_path / "cuda-12"), site_packages=str(tmp_path / "empty"))
+        assert found.context.target.cuda_home == str(tmp_path / "cuda-12")
 
     def test_it_replaces_both_variables_and_keeps_links(
         self, tmp_path: Path, real_venv: Path, monkeypatch: pytest.MonkeyPatch
