@@ -43,6 +43,7 @@ def make_tiny_toolkit(folder: Path) -> Tiny:
     site_packages = folder / "site-packages"
     declared = "".join(f"CUresult CUDAAPI cuFunction{number}(void);\n" for number in range(120))
     headers = {f"include/{name}": text.encode() for name, text in runtime_headers().items()}
+    headers["include/cuda_pipeline.h"] = b""
     headers["include/cuda.h"] += f"CUresult CUDAAPI cuInit(unsigned int Flags);\n{declared}".encode()
     tools = {f"bin/{name}": b"\x7fELF" for name in ("ptxas", "fatbinary", "cudafe++", "nvlink")}
     tools |= {"bin/nvcc": _NVCC.encode(), "bin/nvcc.profile": PROFILE_130.encode()}

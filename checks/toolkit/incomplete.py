@@ -19,6 +19,10 @@ nvcc does not link, or other tools (Numba, JAX, clang) do not find what they rea
 installed takes the tree and CUDA_HOME names it all the same, an absence that stops `nvcc -c` is a warning: whoever set
 the variable means it to be used.
 
+Single files are looked for where wheels list them: always the headers that every compile reads, such as cuda_fp16.h;
+with `--deep` every file that a RECORD lists below the tree. What only some modules or tools read is a warning or a
+note.
+
 ## Remedy
 Install the packages that bring the parts, in exactly the compiler's release; for a lone link set CUDA_HOME to the tree
 it points into.
@@ -51,7 +55,7 @@ from sm120kit.diagnosis import (
 from sm120kit.diagnosis.alternatives import other_toolkits, take
 from sm120kit.diagnosis.parts import ToolkitPart, missing_parts
 from sm120kit.diagnosis.releases import part_release
-from sm120kit.diagnosis.remedies import compose_view, reinstall_parts
+from sm120kit.diagnosis.remedies import compose_view, reinstall_parts, reinstall_wheels
 from sm120kit.snapshot.types.toolkits import Toolkit
 
 SIGNATURES = [
@@ -85,6 +89,8 @@ def incomplete(case: Case) -> Iterator[Finding | CannotTell]:
     for use in uses:
         missing = missing_parts(use.toolkit)
         if not missing:
+            if use.toolkit.gone_files:
+                yield _files_gone(case, use)
             continue
         profile = use.toolkit.part("nvcc.profile")
         if profile and isinstance(use.toolkit.profile, Unknown):
@@ -148,6 +154,40 @@ def _lone_link(case: Case, use: Use, target: Toolkit) -> Finding:
     )
 
 
+_MOST = 8
+"""Files named one by one."""
+
+_READ = ("include", "bin", "nvvm", "lib", "lib64")
+"""Folders of a tree from which compilers and linkers read."""
+
+
+def _files_gone(case: Case, use: Use) -> Finding:
+    toolkit, gone = use.toolkit, use.toolkit.gone_files
+    stops = [each for each in gone if each.for_every_compile]
+    folders = tuple(f"{home}/{folder}/" for home in (toolkit.home, toolkit.real_home) for folder in _READ)
+    severity = Severity.WARNING if any(each.path.startswith(folders) for each in gone) else Severity.NOTE
+    named = [posixpath.basename(each.path) for each in stops or gone]
+    which = ", ".join(named[:3]) + (f" and {len(named) - 3} more files" if len(named) > 3 else "")
+    owners = " and ".join(dict.fromkeys(each.owner for each in stops or gone))
+    consequence = "no kernel of a server compiles" if stops else "what reads them fails"
+    evidence = [at(f"{each.owner} lists it in RECORD, and it is gone", each.path) for each in gone[:_MOST]]
+    if more := gone[_MOST:]:
+        evidence.append(at(f"{len(more)} more files that RECORDs list are gone, the first of them", more[0].path))
+    remedies: list[Remedy] = [reinstall_wheels(gone)]
+    if stops:
+        remedies += [
+            *(other_toolkits(case, [toolkit.home]) if use.judged else ()),
+            compose_view(toolkit, "Compose a whole toolkit of links beside it"),
+        ]
+    return finding(
+        _severity(use, Severity.ERROR if stops else severity),
+        toolkit.home,
+        f"the toolkit {toolkit.home} ({_who(case, use)}) has lost {which}, which {owners} brought: {consequence}",
+        evidence,
+        remedies,
+    )
+
+
 def _lacking(case: Case, use: Use, missing: tuple[ToolkitPart, ...]) -> Finding:
     toolkit = use.toolkit
     stops = [part for part in missing if part.needed_for == "compile"]
@@ -158,6 +198,11 @@ def _lacking(case: Case, use: Use, missing: tuple[ToolkitPart, ...]) -> Finding:
     titles = "; ".join(part.title for part in stops or missing)
     consequence = "no kernel compiles" if stops else "nvcc compiles, and what needs these parts besides does not work"
     remedies: list[Remedy] = [reinstall_parts(toolkit, part_release(toolkit, "nvcc"), missing)]
+    if toolkit.gone_files:
+        evidence += [
+            at(f"{each.owner} lists it in RECORD, and it is gone", each.path) for each in toolkit.gone_files[:_MOST]
+        ]
+        remedies.append(reinstall_wheels(toolkit.gone_files))
     if stops and not use.judged:
         remedies.append(Manual(f"Where nothing is to be compiled with it, leave {_variable(case, use)} unset"))
     elif stops:

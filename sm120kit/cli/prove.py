@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import click
+from msgspec.structs import replace
 
 from sm120kit.cli.again import examined_again
 from sm120kit.cli.options import option, subcommand
@@ -105,6 +106,19 @@ def _repairable(bench: Workbench, case: Case) -> tuple[str, ...]:
     return tuple(result.check for result in results if any(map(is_repairable, result.findings)))
 
 
+def _reinstall(bench: Workbench, case: Case) -> tuple[str, ...]:
+    """Commands that bring back what wheels put into the proved toolkits and what is gone, each RECORD read whole."""
+    from sm120kit.diagnosis.remedies import reinstall_wheels
+    from sm120kit.diagnosis.target_pip import for_target
+
+    deep = replace(bench.asked, options=replace(bench.asked.options, deep=True)).read()
+    taken = {use.toolkit.home for use in case.toolkits}
+    if isinstance(deep.live_view, Known) and isinstance(deep.live_view.value.manifest, Known):
+        taken |= set(deep.live_view.value.manifest.value.homes)
+    gone = [each for toolkit in deep.toolkits if toolkit.home in taken for each in toolkit.gone_files]
+    return for_target(reinstall_wheels(gone).commands, case) if gone else ()
+
+
 def _write(report: ProofReport, bench: Workbench, case: Case, *, as_json: bool) -> None:
     if as_json:
         from sm120kit.text import encode_json
@@ -122,5 +136,6 @@ def _write(report: ProofReport, bench: Workbench, case: Case, *, as_json: bool) 
             encoding=encoding_of(),
             again=examined_again(),
             repairable=() if report.passed else _repairable(bench, case),
+            reinstall=() if report.passed else _reinstall(bench, case),
         )
     )

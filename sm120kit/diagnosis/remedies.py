@@ -7,7 +7,7 @@ from sm120kit.diagnosis.parts import ToolkitPart
 from sm120kit.diagnosis.releases import Release
 from sm120kit.diagnosis.tables import Row, read_table
 from sm120kit.diagnosis.types import Manual, Repair
-from sm120kit.snapshot.types.toolkits import Toolkit
+from sm120kit.snapshot.types.toolkits import GoneFile, Toolkit
 
 
 class ToolkitRelease(Row, frozen=True, kw_only=True):
@@ -97,6 +97,13 @@ def reinstall_parts(toolkit: Toolkit, release: Release | None, parts: Sequence[T
             "Install the distribution's CUDA package again", ("apt-get install --reinstall nvidia-cuda-toolkit",)
         )
     return Manual("Install the missing parts again from where this tree came from, of the compiler's own release")
+
+
+def reinstall_wheels(gone: Sequence[GoneFile]) -> Manual:
+    """How to bring files back that wheels put in place: these very wheels again, and nothing else with them."""
+    wheels = dict.fromkeys(each.owner.replace(" ", "==") for each in gone)
+    text = f"Install {'this wheel' if len(wheels) == 1 else 'these wheels'} again, in the same version"
+    return Manual(text, (f"pip install --force-reinstall --no-deps {' '.join(wheels)}",))
 
 
 def cccl_package(toolkit: Toolkit, release: Release | None) -> Manual:

@@ -134,9 +134,12 @@ def _around(nvcc: Located, trees: Sequence[Toolkit], case: Case) -> Composition 
     cicc = _best(nvcc, (each for each in _located(trees, "cicc") if cicc_fits(each.release, nvcc.release)))
     if cicc is None:
         return f"{whose} finds no cicc (nvvm) that fits it{_there_is(trees, 'cicc')}"
-    headers = _best(nvcc, (each for each in _located(trees, "runtime-headers") if each.release == nvcc.release))
+    of_release = [each for each in _located(trees, "runtime-headers") if each.release == nvcc.release]
+    headers = _best(nvcc, (each for each in of_release if not lost_headers(each.part, each.tree)))
     if headers is None:
-        return f"{whose} finds no CUDA runtime headers of its release{_there_is(trees, 'runtime-headers')}"
+        lost = "; ".join(f"{path} is gone" for each in of_release for path in lost_headers(each.part, each.tree)[:1])
+        there_is = f" ({lost})" if lost else _there_is(trees, "runtime-headers")
+        return f"{whose} finds no {'whole set of ' if lost else ''}CUDA runtime headers of its release{there_is}"
     driver_header = headers.tree.part("driver-header")
     libcudart = _best(
         headers, (each for each in _located(trees, "libcudart") if each.release.major == nvcc.release.major)
@@ -194,7 +197,12 @@ def crt_fits(crt: Located, nvcc: Located) -> bool:
     """
     if crt.release.major != nvcc.release.major:
         return False
-    return (crt.release == Release(13, 0)) == (nvcc.release == Release(13, 0))
+    return not lost_headers(crt.part, crt.tree) and (crt.release == Release(13, 0)) == (nvcc.release == Release(13, 0))
+
+
+def lost_headers(part: Part, tree: Toolkit) -> list[str]:
+    """Headers of the wheel that brought ``part`` which are gone, although every compile needs them."""
+    return [each.path for each in tree.gone_files if each.for_every_compile and each.owner == part.owner]
 
 
 def cicc_fits(cicc: Release, nvcc: Release) -> bool:

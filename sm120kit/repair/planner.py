@@ -37,7 +37,7 @@ from sm120kit.repair.types import (
     SwitchLink,
     WriteFile,
 )
-from sm120kit.repair.view import dependencies_of, lay_out, list_names, manifest_of, view_steps
+from sm120kit.repair.view import dependencies_of, free_root, lay_out, list_names, manifest_of, view_steps
 from sm120kit.snapshot.facts import Known, Source
 from sm120kit.snapshot.types.views import LiveView
 from sm120kit.version import __version__
@@ -121,7 +121,7 @@ def _view(
     layout = lay_out(made, list_names, stub)
     dependencies = tuple(found for path in dependencies_of(made) if (found := _dependency(path)) is not None)
     manifest = manifest_of(layout, made, dependencies, target=workshop.target_place, tool_version=__version__)
-    root = f"{data_dir.toolkits}/{manifest.digest}"
+    root = free_root(layout, f"{data_dir.toolkits}/{manifest.digest}")
     live_view = LiveView(current, root, f"{data_dir.target(key)}/env.sh", True, Known(manifest, Source("file", root)))
     projected = as_repaired(case, made, layout, live_view)
     after = [finding for result in run_checks(checks, projected) for finding in result.findings]

@@ -38,7 +38,7 @@ def as_repaired(case: Case, made: Composition, layout: Layout, live: LiveView) -
         snapshot=replace(
             snapshot,
             target=replace(target, cuda_home=current) if target.cuda_home else target,
-            toolkits=(view, *snapshot.toolkits),
+            toolkits=(view, *(each for each in snapshot.toolkits if each.home != current)),
             consumers=tuple(_through_view(consumer, current) for consumer in snapshot.consumers),
             link_probes=probes,
             environment=environment,

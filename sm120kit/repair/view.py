@@ -16,7 +16,18 @@ from dataclasses import dataclass
 import msgspec
 
 from sm120kit.repair.compose import Composition
-from sm120kit.repair.types import Absent, Action, Dependency, MakeDirectory, MakeLink, Step, WriteFile
+from sm120kit.repair.paths import read_state
+from sm120kit.repair.types import (
+    Absent,
+    Action,
+    Dependency,
+    FileState,
+    LinkState,
+    MakeDirectory,
+    MakeLink,
+    Step,
+    WriteFile,
+)
 from sm120kit.snapshot.live_view import MANIFEST
 from sm120kit.snapshot.types.toolkits import Toolkit
 from sm120kit.snapshot.types.views import ViewManifest, ViewSource
@@ -104,6 +115,7 @@ def manifest_of(
         parts={choice.part: choice.source for choice in made.choices},
         digest=digest_of(layout, dependencies, target),
         target=target,
+        names=(*layout.links, *layout.files),
     )
 
 
@@ -194,8 +206,30 @@ def _up(path: str, levels: int) -> str:
 
 
 def list_names(folder: str) -> Sequence[str]:
-    """Names in a folder of this machine, sorted; none where it cannot be read."""
+    """Names in a folder of this machine, sorted, without links that lead nowhere; none where it cannot be read."""
     try:
-        return sorted(os.listdir(folder))
+        with os.scandir(folder) as found:
+            return sorted(each.name for each in found if not each.is_symlink() or os.path.exists(each.path))
     except OSError:
         return ()
+
+
+def free_root(layout: Layout, root: str) -> str:
+    """Where the view is built, or stands already as it was laid out: ``root``, unless something else stands there, such
+    as the same view without one of its links; then the first of ``root-2``, ``root-3``, …"""
+    path, number = root, 1
+    while os.path.lexists(path) and not _stands(layout, path):
+        number += 1
+        path = f"{root}-{number}"
+    return path
+
+
+def _stands(layout: Layout, root: str) -> bool:
+    states = ((read_state(f"{root}/{name}"), LinkState(target)) for name, target in layout.links.items())
+    files = ((f"{root}/{name}", content) for name, content in layout.files.items())
+    return all(now == wanted for now, wanted in states) and all(_holds(path, content) for path, content in files)
+
+
+def _holds(path: str, content: bytes) -> bool:
+    state = read_state(path)
+    return isinstance(state, FileState) and state.sha256 == hashlib.sha256(content).hexdigest()

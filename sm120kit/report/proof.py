@@ -19,11 +19,12 @@ def render_proof(
     encoding: str = "utf-8",
     again: Again = THIS_ENVIRONMENT,
     repairable: Sequence[str] | None = None,
+    reinstall: Sequence[str] = (),
 ) -> str:
     """The whole report of ``prove``.
 
     ``repairable`` are the checks whose findings about the target a repair would mend; ``None`` = another part of the
-    report tells that.
+    report tells that. ``reinstall`` are commands that bring back files which wheels put in place and which are gone.
     """
     lines = Lines(width, encoding)
     lines.prose(f"Proof of {report.cuda_home}", style="bold")
@@ -33,14 +34,18 @@ def render_proof(
     lines.blank()
     lines.prose(verdict(report), style="bold green" if report.passed else "bold red")
     if repairable is not None and any(proof.outcome == "failed" for proof in report.proofs):
-        lines.steps([_next_step(again, repairable)])
+        brings = "brings back files of this toolkit that wheels put there and that are gone"
+        lines.steps([(command, brings) for command in reinstall] + _next_step(again, repairable, reinstall))
     return lines.render(colour=colour)
 
 
-def _next_step(again: Again, repairable: Sequence[str]) -> tuple[str, str]:
+def _next_step(again: Again, repairable: Sequence[str], reinstall: Sequence[str]) -> list[tuple[str, str]]:
     if repairable:
-        return again.repair, f"can mend what the doctor finds here ({', '.join(repairable)}): it {REPAIR_EXPLAINED}"
-    return again.examine, "examines all around it; no repair is known for what failed"
+        mends = f"can mend what the doctor finds here ({', '.join(repairable)}): it {REPAIR_EXPLAINED}"
+        return [(again.repair, mends)]
+    if reinstall:
+        return []
+    return [(again.examine, "examines all around it; no repair is known for what failed")]
 
 
 def write_proofs(lines: Lines, report: ProofReport, again: Again) -> None:

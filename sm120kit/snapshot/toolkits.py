@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -14,12 +14,13 @@ from sm120kit.snapshot.context import Context
 from sm120kit.snapshot.cuda_manifest import read_manifest
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.files import Files
+from sm120kit.snapshot.gone_files import gone_files, gone_headers
 from sm120kit.snapshot.live_view import MANIFEST as VIEW_MANIFEST
 from sm120kit.snapshot.nvcc_profile import SearchPaths
 from sm120kit.snapshot.records import Distributions, RecordIndex
 from sm120kit.snapshot.toolkit_homes import CU12_FOLDERS, Tree, find_trees
 from sm120kit.snapshot.toolkit_parts import Places, ask_architectures, find_parts, read_part
-from sm120kit.snapshot.types.toolkits import DEVELOPMENT_HEADERS, PART_NAMES, Layout, Part, Toolkit
+from sm120kit.snapshot.types.toolkits import DEVELOPMENT_HEADERS, PART_NAMES, GoneFile, Layout, Part, Toolkit
 
 _PROFILE_LIMIT = 64 << 10
 _SHOWING = frozenset({"nvcc", "cicc", "ptxas", "crt", "runtime-headers", "libcudart", "libdevice"})
@@ -62,7 +63,8 @@ def _read_tree(context: Context, records: RecordIndex, tree: Tree) -> Toolkit | 
     order = (name for name in PART_NAMES if name in found)
     parts = tuple(read_part(context, name, found[name], records, manifest, copies) for name in order)
     crt = posixpath.dirname(posixpath.dirname(found["crt"])) if "crt" in found else ""
-    headers = _headers(files, paths.include_dirs)
+    names = {folder: set(_names(files, folder)) for folder in paths.include_dirs}
+    headers = _headers(files, names)
     owners = {part.owner for part in parts} | {copy.owner for copy in copies}
     owners |= {owned.owner for path in headers.values() for owned in records.owners(path)}
     no_crt = Unknown("no include folder of this tree holds crt/host_config.h")
@@ -84,6 +86,7 @@ def _read_tree(context: Context, records: RecordIndex, tree: Tree) -> Toolkit | 
         crt_launch_arguments=crt_headers.launch_arguments(files, crt) if crt else no_crt,
         owners=tuple(sorted(owners - {""})),
         aliases=tree.aliases,
+        gone_files=_gone(context, records, tree, names, crt) if has_nvcc else (),
     )
 
 
@@ -195,11 +198,20 @@ def _targets(files: Files, base: str) -> list[str]:
     return [f"targets/{name}" for name in _names(files, f"{base}/targets") if name.endswith("-linux")]
 
 
-def _headers(files: Files, include_dirs: Sequence[str]) -> dict[str, str]:
+def _gone(
+    context: Context, records: RecordIndex, tree: Tree, include_dirs: Mapping[str, Collection[str]], crt: str
+) -> tuple[GoneFile, ...]:
+    headers = tuple(gone_headers(context.files, records, include_dirs, crt))
+    if not context.deep:
+        return headers
+    known = {each.path for each in headers}
+    return headers + tuple(each for each in gone_files(context.files, records, tree.root) if each.path not in known)
+
+
+def _headers(files: Files, include_dirs: Mapping[str, Collection[str]]) -> dict[str, str]:
     """Development headers that the compiler finds, with the file it takes."""
     found: dict[str, str] = {}
-    for folder in include_dirs:
-        names = set(_names(files, folder))
+    for folder, names in include_dirs.items():
         for header in DEVELOPMENT_HEADERS:
             if header in names and header not in found and files.is_file(f"{folder}/{header}"):
                 found[header] = f"{folder}/{header}"

@@ -15,7 +15,7 @@ from sm120kit.repair.compose import Composition, Incomplete, compose
 from sm120kit.repair.packages import what_to_install
 from sm120kit.repair.view import lay_out
 from sm120kit.snapshot.types.snapshot import Snapshot
-from sm120kit.snapshot.types.toolkits import CcclCopy, Toolkit
+from sm120kit.snapshot.types.toolkits import CcclCopy, GoneFile, Toolkit
 from tests.builders import CU13, SITE, flashinfer, known, snapshot, toolkit, torch_build
 from tests.snapshot.toolkit_trees import PROFILE_130, PROFILE_132, PROFILE_CONDA, PROFILE_DEBIAN
 
@@ -198,3 +198,15 @@ def test_a_borrowed_part_is_named_with_its_path() -> None:
     assert sources["compiler's headers"] == f"{owned} ({crt.path})"
     assert sources["CCCL"].endswith(f" ({SITE}/flashinfer/data/cccl/libcudacxx/include)")
     assert CU13 not in sources["cicc"]
+
+
+def test_headers_of_a_wheel_that_lost_one_are_not_taken() -> None:
+    lost = GoneFile(f"{CU13}/include/cuda_fp16.h", "nvidia-cuda-runtime 13.0", for_every_compile=True)
+    damaged = tree(gone_files=(lost,))
+    assert f"finds no whole set of CUDA runtime headers of its release ({lost.path} is gone)" in reasons(damaged)
+    shopping = what_to_install(Case(snapshot(toolkits=(damaged,))))
+    assert shopping is not None
+    # pip does nothing about a wheel of the wanted version without being forced.
+    assert shopping.commands == ("pip install --force-reinstall --no-deps nvidia-cuda-runtime==13.0.96",)
+    only_some_need_it = replace(lost, for_every_compile=False)
+    assert composed(tree(gone_files=(only_some_need_it,))).release == Release(13, 0)

@@ -49,6 +49,16 @@ PART_NAMES = (
 ``driver-header`` cuda.h, ``cccl`` the CCCL that the compiler finds first, ``libcudart`` the versioned library."""
 
 
+class GoneFile(Struct, frozen=True):
+    """A file that a wheel's RECORD lists and that is not there any more."""
+
+    path: str
+    owner: str
+    """The wheel: ``name version``."""
+    for_every_compile: bool = False
+    """Whether it is one of :data:`COMPILE_HEADERS`."""
+
+
 class CcclCopy(Struct, frozen=True):
     """One copy of CCCL (or of a part of it) in an include folder.
 
@@ -123,6 +133,9 @@ class Toolkit(Struct, frozen=True):
     """Other names of this tree, such as /usr/local/cuda for /usr/local/cuda-13.0, and folders whose bin/nvcc is a
     script that starts this tree's compiler."""
 
+    gone_files: tuple[GoneFile, ...] = ()
+    """What wheels put into this tree and is gone: those of :data:`COMPILE_HEADERS`, with ``--deep`` all."""
+
     def part(self, name: str) -> Part | None:
         """The component of that name, or ``None`` where this tree has no such file."""
         return next((part for part in self.parts if part.name == name), None)
@@ -147,6 +160,20 @@ DEVELOPMENT_HEADERS = (
     "cuda_profiler_api.h",
     "cudnn.h",
 )
+
+
+COMPILE_HEADERS = (
+    "crt/common_functions.h", "crt/device_functions.h", "crt/device_functions.hpp", "crt/host_defines.h",
+    "crt/math_functions.h", "crt/math_functions.hpp", "builtin_types.h", "channel_descriptor.h", "cuda_bf16.h",
+    "cuda_bf16.hpp", "cuda_device_runtime_api.h", "cuda_fp16.h", "cuda_fp16.hpp", "cuda_fp8.h", "cuda_fp8.hpp",
+    "cuda_runtime.h", "device_atomic_functions.h", "device_atomic_functions.hpp", "device_launch_parameters.h",
+    "device_types.h", "driver_functions.h", "driver_types.h", "library_types.h", "sm_20_intrinsics.h",
+    "sm_30_intrinsics.h", "sm_30_intrinsics.hpp", "sm_60_atomic_functions.h", "surface_indirect_functions.h",
+    "surface_types.h", "texture_indirect_functions.h", "texture_types.h", "vector_functions.h", "vector_functions.hpp",
+    "vector_types.h",
+)  # fmt: skip
+"""Headers without which no kernel of a server compiles: what nvcc 13.0.88 -M reads for one that includes cuda_fp16.h,
+cuda_bf16.h and cuda_fp8.h. The parts of :data:`PART_NAMES` are not among them."""
 
 
 class LinkProbe(Struct, frozen=True):

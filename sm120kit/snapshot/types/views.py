@@ -28,6 +28,8 @@ class ViewManifest(Struct, frozen=True):
     digest: str
     target: str = ""
     """The environment's prefix, or the site-packages, that it serves."""
+    names: tuple[str, ...] = ()
+    """Every link and file of the view, relative to it."""
 
 
 class LiveView(Struct, frozen=True):
@@ -45,4 +47,6 @@ class LiveView(Struct, frozen=True):
     changed: tuple[str, ...] = ()
     """Sources that are no longer as they were."""
     gone: tuple[str, ...] = ()
-    """Sources that are not there any more."""
+    """Sources, and paths of the view that every compile needs, that are not there any more or lead nowhere."""
+    lacking: tuple[str, ...] = ()
+    """The same of the view's other paths: headers and libraries that some modules need."""

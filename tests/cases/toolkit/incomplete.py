@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sm120kit.snapshot.facts import Unknown
-from sm120kit.snapshot.types.toolkits import Toolkit
+from sm120kit.snapshot.types.toolkits import GoneFile, Toolkit
 from tests.builders import CU13, flashinfer, named, sglang, snapshot, toolkit, torch_extensions
 from tests.cases.harness import a_warning, an_error, broken, healthy, look_alike, not_applicable, unknown
 
@@ -17,6 +17,13 @@ _CONDA = "/opt/conda/envs/serve"
 
 def _without(*parts: str, **changes: Any) -> Toolkit:
     return toolkit(drop=parts, **changes)
+
+
+def _gone(name: str, *, for_every_compile: bool = False) -> GoneFile:
+    return GoneFile(f"{CU13}/{name}", "nvidia-cuda-runtime 13.0.96", for_every_compile)
+
+
+_FP16 = _gone("include/cuda_fp16.h", for_every_compile=True)
 
 
 def _lone_link() -> Toolkit:
@@ -90,6 +97,21 @@ CASES = [
         "only torch extensions are built with it",
         snapshot(toolkits=(_without("cicc"),), consumers=(torch_extensions(),)),
         a_warning(CU13, "cicc"),
+    ),
+    broken(
+        "a header that every compile reads is gone",
+        named(toolkits=(toolkit(gone_files=(_FP16,)),)),
+        an_error(CU13, "has lost cuda_fp16.h", "nvidia-cuda-runtime 13.0.96"),
+    ),
+    broken(
+        "with --deep: many files are gone that some modules read",
+        named(toolkits=(toolkit(gone_files=tuple(_gone(f"include/cub/{number}.cuh") for number in range(12))),)),
+        a_warning(CU13, "has lost 0.cuh, 1.cuh, 2.cuh and 9 more files", "4 more files that RECORDs list are gone"),
+    ),
+    broken(
+        "a header and a part are gone",
+        named(toolkits=(_without("cicc", gone_files=(_FP16,)),)),
+        an_error(CU13, "cicc is missing", "cuda_fp16.h", "nvidia-cuda-runtime 13.0.96 lists it"),
     ),
     unknown(
         "nvcc.profile cannot be read",

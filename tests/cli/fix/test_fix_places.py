@@ -112,6 +112,30 @@ def test_a_view_whose_sources_changed_is_composed_anew(fix: Fix) -> None:
     assert not Path(second).exists()
 
 
+def test_a_view_that_lost_a_link_is_composed_anew(fix: Fix) -> None:
+    first = Path(fix.applied()["plan"]["view"])
+    (first / "lib64/libcudart.so").unlink()
+    answer = fix.json()
+    [stale] = [each for each in answer["before"] if each["check"] == "repair.view-stale"]
+    assert stale["severity"] == "error"
+    assert [each["where"] for each in stale["evidence"]] == [str(first / "lib64/libcudart.so")]
+    second = Path(fix.applied()["plan"]["view"])
+    assert second != first
+    assert (second / "lib64/libcudart.so").exists()
+    assert fix.json()["before"] == []
+
+
+def test_a_header_that_is_gone_behind_a_view_is_missed(fix: Fix) -> None:
+    view = fix.applied()["plan"]["view"]
+    (fix.tiny.cuda_home / "include/cuda_pipeline.h").unlink()
+    [stale] = fix.json()["before"]
+    assert (stale["check"], stale["severity"]) == ("repair.view-stale", "warning")
+    assert [each["where"] for each in stale["evidence"]] == [str(fix.tiny.cuda_home / "include/cuda_pipeline.h")]
+    after = Path(fix.applied()["plan"]["view"])
+    assert str(after) != view
+    assert not (after / "include/cuda_pipeline.h").is_symlink()
+
+
 def test_two_data_folders_know_nothing_of_each_other(fix: Fix, tmp_path: Path) -> None:
     first = fix.applied()["plan"]["view"]
     second = Fix(fix.sm120kit, fix.tiny, tmp_path / "second")

@@ -69,6 +69,16 @@ def test_a_failed_proof_that_no_repair_is_known_for_names_the_doctor(fix: Fix, m
     assert "repair.view-not-used" in fix.sm120kit(*examine).out
 
 
+def test_a_failed_proof_names_the_wheels_that_lost_files(fix: Fix, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert fix("--apply").code == 0
+    (fix.tiny.cuda_home / "include/cccl/cub/version.cuh").unlink()
+    monkeypatch.setenv("PLANT", "exit 1")
+    answer = fix.run("prove", "--fresh", *fix.target)
+    assert answer.code == 1
+    assert "pip install --force-reinstall --no-deps nvidia-cuda-cccl==13.0.85" in answer.out
+    assert "no repair is known" not in answer.out
+
+
 def test_what_a_proof_keeps(fix: Fix, tmp_path: Path) -> None:
     assert fix("--apply").code == 0
     kept = tmp_path / "proof"
