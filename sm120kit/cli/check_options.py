@@ -51,3 +51,16 @@ def suppressions_in(path: str) -> tuple[Suppression, ...]:
     from sm120kit.diagnosis.suppression import read_suppressions
 
     return read_suppressions(Path(path))
+
+
+def format_of(form: str | None, *, as_json: bool) -> str:
+    """The format that ``--format`` and ``--json`` ask for.
+
+    Raises:
+        Sm120kitError: they contradict each other; exit code 2.
+    """
+    if as_json and form not in (None, "json"):
+        from sm120kit.errors import Sm120kitError
+
+        raise Sm120kitError(f"--json and --format {form} contradict each other", hint="Give one of the two")
+    return "json" if as_json else form or "text"

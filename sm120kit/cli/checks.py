@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from sm120kit.cli.check_options import checks_dir_option
+import click
+
+from sm120kit.cli.check_options import checks_dir_option, complete_check
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
-from sm120kit.diagnosis.catalogue import Catalogue, read_catalogue
+from sm120kit.cli.text_option import filled
+from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.diagnosis.types import CHECKS_SCHEMA, CheckList, ListedCheck
 from sm120kit.errors import GOOD
 
 
 @subcommand()
+@click.argument("glob", metavar="[FAMILY]", default=None, callback=filled, shell_complete=complete_check)
 @checks_dir_option
 @option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.checks/1) alone, with pages and signatures.")
-def command(*, checks_dirs: Sequence[str], as_json: bool) -> int:
-    """List all checks, and the failures that only a log or a launch can show: id and title."""
-    catalogue = read_catalogue(checks_dirs)
+def command(*, glob: str, checks_dirs: Sequence[str], as_json: bool) -> int:
+    """List all checks, and the failures that only a log or a launch can show: id and title.
+
+    With FAMILY only those of it, as in: sm120kit checks toolkit. It may be a glob over ids: '*cccl*'.
+    """
+    entries = read_catalogue(checks_dirs).entries
+    if glob:
+        from sm120kit.diagnosis.selection import matching
+
+        entries = {check_id: entries[check_id] for check_id in matching(glob, entries)}
     if as_json:
         from sm120kit.text import encode_json
 
-        write_result(encode_json(_data(catalogue)))
+        write_result(encode_json(_data(entries.values())))
         return GOOD
     from sm120kit.report.lines import Lines, Row
 
     width, colour = terminal()
     lines = Lines(width)
-    lines.table([Row(entry.id, entry.title, _mark(entry)) for entry in catalogue.entries.values()])
+    lines.table([Row(entry.id, entry.title, _mark(entry)) for entry in entries.values()])
     write_result(lines.render(colour=colour))
     return GOOD
 
@@ -39,8 +50,7 @@ def _mark(entry: Check | LogFailure) -> str:
     return "(looked for by launch)" if entry.of_launch else "(known from logs alone)"
 
 
-def _data(catalogue: Catalogue) -> CheckList:
-    entries = catalogue.entries.values()
+def _data(entries: Iterable[Check | LogFailure]) -> CheckList:
     return CheckList(CHECKS_SCHEMA, tuple(_listed(entry) for entry in entries))
 
 

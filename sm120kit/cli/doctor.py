@@ -12,6 +12,7 @@ from sm120kit.cli.check_options import (
     checks_dir_option,
     complete_check,
     fail_on_option,
+    format_of,
     suppressions_in,
     suppressions_option,
 )
@@ -89,8 +90,7 @@ def command(
 
     Without options it examines the active environment. It imports nothing of it and changes nothing.
     """
-    if as_json and form not in (None, "json"):
-        raise Sm120kitError(f"--json and --format {form} contradict each other", hint="Give one of the two")
+    form = format_of(form, as_json=as_json)
     request = target.request()
     lived_with = suppressions_in(suppressions)
     catalogue = read_catalogue(checks_dirs, failures=proving)
@@ -108,7 +108,7 @@ def command(
     if proving:
         case = _with_proofs(case, target, tuple(catalogue.checks.values()))
     report, results = judged(case, catalogue.checks, chosen, lived_with, verbose=verbose)
-    write_result(_rendered(report, "json" if as_json else form or "text", fail_on, output, verbose=verbose), output)
+    write_result(_rendered(report, form, fail_on, output, verbose=verbose), output)
     report_crashes(results)
     return exit_code(report, fail_on)
 

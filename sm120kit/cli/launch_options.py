@@ -18,10 +18,10 @@ from sm120kit.snapshot.types.snapshot import Snapshot
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _launch_words(_context: click.Context, _parameter: click.Parameter, words: Sequence[str]) -> Sequence[str]:
+def _launch_words(context: click.Context, _parameter: click.Parameter, words: Sequence[str]) -> Sequence[str]:
     """The words as they are, if they can be a launch line: a word too many elsewhere must not pass for one."""
     if words and not re.match(r"-|[A-Za-z_]\w*=|(?:.*/)?(?:python[\d.]*|sglang|env|exec|nohup)$", words[0]):
-        raise click.UsageError(f"Got unexpected extra argument ({words[0]})")
+        raise click.UsageError(f"Got unexpected extra argument ({words[0]})", context)
     return words
 
 

@@ -97,7 +97,9 @@ class Commands(Command, click.Group):
         if name not in COMMANDS and not name.startswith("-"):
             from sm120kit.cli.nearest import nearest_command
 
-            raise Sm120kitError(f"there is no command {name!r}", hint=nearest_command(name, list(COMMANDS)))
+            raise Sm120kitError(
+                f"there is no command {name!r}", hint=nearest_command(name, list(COMMANDS), "".join(args[1:2]))
+            )
         return super().resolve_command(context, args)
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:

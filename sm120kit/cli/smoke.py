@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from sm120kit.cli.check_options import checks_dir_option, fail_on_option, suppressions_in, suppressions_option
+from sm120kit.cli.check_options import (
+    checks_dir_option,
+    fail_on_option,
+    format_of,
+    suppressions_in,
+    suppressions_option,
+)
 from sm120kit.cli.doctor import report_crashes
 from sm120kit.cli.judging import judged, with_capacity
 from sm120kit.cli.launch_options import launch_options, with_launch
@@ -77,10 +83,10 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
     "--format",
     "form",
     type=click.Choice(["text", "json", "junit", "markdown"]),
-    default="text",
-    show_default=True,
-    help="How to write the report.",
+    default=None,
+    help="How to write the report; text without it.",
 )
+@option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @text_option("-o", "--output", metavar="FILE", help="Write the report to this file.")
 @launch_options
 @data_dir_option
@@ -100,7 +106,8 @@ def command(
     fail_on: FailOn,
     suppressions: str,
     checks_dirs: Sequence[str],
-    form: str,
+    form: str | None,
+    as_json: bool,
     output: str,
     model: str,
     sglang: str,
@@ -111,6 +118,7 @@ def command(
 ) -> int:
     """Say with one exit code whether an image or environment is fit for the hardware it is meant for."""
     start = time.monotonic()
+    form = format_of(form, as_json=as_json)
     request = target.request()
     if kind:
         write_result(_ci_file(kind, level, target, image), output)

@@ -13,6 +13,7 @@ _OF_ALL_REPLICAS = {
 }
 """What is said to a number after the name of a fleet, by command."""
 
+_EXTRA = re.compile(r"unexpected extra arguments? \((?P<word>[^ ]+).*\)", re.DOTALL)
 _NO_NUMBER = re.compile(r"(?P<word>.*) is not a valid (?P<kind>integer|float)(?: range)?\.?", re.DOTALL)
 _OUT_OF_RANGE = re.compile(r"(?P<word>\S+) is not in the range .*", re.DOTALL)
 
@@ -40,8 +41,12 @@ def usage_hint(error: click.UsageError, arguments: Sequence[str], path: str) -> 
             near = nearest_choice(error.message, arguments, list(map(str, error.param.type.choices)))
         elif isinstance(error.param, click.Option) and _of_number(error):
             near = (error.param.help or "").partition("  [")[0]
-    elif re.search(r"unexpected extra arguments? \(\d", error.message) and error.ctx:
+    elif (extra := _EXTRA.search(error.message)) and error.ctx:
         near = _OF_ALL_REPLICAS.get(error.ctx.info_name or "", "")
+        if not near:
+            from sm120kit.cli.extra_word import meant_by
+
+            near = meant_by(extra["word"], error.ctx.command)
     return f"{near} See: {path} --help".strip()
 
 

@@ -45,7 +45,10 @@ class Catalogue(msgspec.Struct, frozen=True):
         family = check_id.removesuffix(".*")
         if members := [each for each in entries if each.startswith(f"{family}.")]:
             raise Sm120kitError(f"{check_id!r} is a family of checks", hint="Name one of it", listed=members)
-        hint = did_you_mean(check_id, entries, otherwise="List them with: sm120kit checks", most=3)
+        if " " in check_id.strip():
+            hint = "For the text of an error, give why the log that it stands in, or pipe it in: ... | sm120kit why -"
+        else:
+            hint = did_you_mean(check_id, entries, otherwise="List them with: sm120kit checks", most=3)
         raise Sm120kitError(f"there is no check {check_id!r}", hint=hint)
 
 

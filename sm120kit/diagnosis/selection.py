@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from sm120kit.diagnosis.registry import Check
@@ -19,7 +19,7 @@ def select(checks: Mapping[str, Check], only: Sequence[str] = (), skip: Sequence
     for option, globs in (("--only", only), ("--skip", skip)):
         for glob in globs:
             if not any(fnmatchcase(check_id, glob) for check_id in checks):
-                raise Sm120kitError(f"{option} {glob} matches no check", hint=_nearest(glob, checks))
+                raise Sm120kitError(f"{option} {glob} matches no check", hint=nearest_ids(glob, checks))
     chosen = {
         check_id: check
         for check_id, check in checks.items()
@@ -34,7 +34,20 @@ def _matches(check_id: str, globs: Sequence[str]) -> bool:
     return any(fnmatchcase(check_id, glob) for glob in globs)
 
 
-def _nearest(glob: str, checks: Mapping[str, Check]) -> str:
+def matching(glob: str, ids: Collection[str]) -> list[str]:
+    """The ids that ``glob`` matches; the name of a family stands for all of it.
+
+    Raises:
+        Sm120kitError: it matches none; the hint names the nearest ids.
+    """
+    found = [each for each in ids if fnmatchcase(each, glob) or each.startswith(f"{glob}.")]
+    if not found:
+        raise Sm120kitError(f"{glob} matches no check", hint=nearest_ids(glob, ids))
+    return found
+
+
+def nearest_ids(glob: str, checks: Collection[str]) -> str:
+    """What to write in place of a glob that matches none of ``checks``."""
     families = {check_id.partition(".")[0] for check_id in checks}
     if glob in families:
         return f"For the whole family write: {glob}.*"

@@ -45,6 +45,17 @@ def test_checks_lists_ids_and_titles(sm120kit: Command) -> None:
     assert {CHECK, "server.port-in-use"} <= set(ids)
 
 
+def test_checks_of_one_family(sm120kit: Command) -> None:
+    for glob in ("toolkit", "toolkit.*"):
+        ids = [each["id"] for each in json.loads(sm120kit("checks", glob, "--json").out)["checks"]]
+        assert CHECK in ids
+        assert all(each.startswith("toolkit.") for each in ids)
+    assert CHECK in sm120kit("checks", "*nv-target*").out
+    answer = sm120kit("checks", "tolkit")
+    assert (answer.code, answer.out) == (2, "")
+    assert "Did you mean toolkit" in answer.err
+
+
 def test_checks_as_data(sm120kit: Command) -> None:
     data = json.loads(sm120kit("checks", "--json").out)
     Draft202012Validator(json_schema("checks")).validate(data)

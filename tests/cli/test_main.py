@@ -94,6 +94,14 @@ def test_every_command_has_help(sm120kit: Command, name: str) -> None:
         (("doctor", "--python"), "requires an argument", "sm120kit doctor --help"),
         (("doctor", "extra"), "unexpected extra argument", "sm120kit doctor --help"),
         (("explain",), "missing argument", "sm120kit explain --help"),
+        (("explain", "cannot find -lcudart"), "there is no check", "sm120kit why -"),
+        (("help", "doctor"), "there is no command", "See: sm120kit doctor --help"),
+        (("env", "--json"), "no such option", "--json is an option of sm120kit doctor, sm120kit why, "),
+        (("prove", "--fail-on", "x"), "no such option", "of sm120kit doctor and sm120kit smoke. See:"),
+        (("doctor", "server.log"), "unexpected extra argument", "A log is read by: sm120kit why server.log."),
+        (("smoke", "image.tar"), "unexpected extra argument", "Did you mean --image-archive image.tar?"),
+        (("doctor", "monday.json"), "unexpected extra argument", "Did you mean --snapshot monday.json?"),
+        (("doctor", sys.prefix), "unexpected extra argument", f"Did you mean --python {sys.prefix}/bin/python?"),
     ],
 )
 def test_wrong_words_are_answered_with_the_nearest(

@@ -31,6 +31,12 @@ def test_static_exits_like_the_doctor(fail_on: str, sm120kit: Command, saved: Sa
             assert answer.out
 
 
+def test_json_is_a_format(sm120kit: Command, saved: Saved) -> None:
+    path = saved(BROKEN)
+    assert json.loads(sm120kit("smoke", "--snapshot", path, "--json").out)["schema"] == "sm120kit.smoke/1"
+    assert sm120kit("smoke", "--snapshot", path, "--json", "--format", "junit").code == 2
+
+
 def test_the_report_goes_to_a_file_and_nothing_to_stdout(sm120kit: Command, saved: Saved, tmp_path: Path) -> None:
     answer = sm120kit("smoke", "--snapshot", saved(BROKEN), "--format", "junit", "-o", str(tmp_path / "smoke.xml"))
     assert (answer.code, answer.out, answer.err) == (1, "", "")
