@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from itertools import groupby
 
 from sm120kit.diagnosis.catalogue import Catalogue
+from sm120kit.diagnosis.logs.templates import with_names
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.diagnosis.types import LogRemedy, Rank, Signature
 
@@ -20,6 +20,7 @@ A line is a cause unless it says something else:
 - **wrapper**: it only reports that something else failed. Look further up in the log.
 - **consequence**: any other fault in the same log explains it.
 - **limit**: no fault; the server does less than was asked of it, or soon will.
+- **stage**: no fault; how far a start has come. It is named where it is the last one and nothing failed.
 """
 
 _MARKS: dict[Rank, str] = {
@@ -27,6 +28,7 @@ _MARKS: dict[Rank, str] = {
     "wrapper": "**wrapper**: ",
     "consequence": "**consequence**: ",
     "limit": "**limit**: ",
+    "stage": "**stage**: ",
 }
 
 
@@ -47,7 +49,7 @@ def _entry(entry: Check | LogFailure) -> str:
 
 def _signature(signature: Signature, title: str) -> str:
     text = f"\n```text\n{signature.example}\n```\n\n"
-    said = _filled(signature.message)
+    said = with_names(signature.message)
     if said and said != title:
         text += f"{_MARKS[signature.rank]}{said}.\n"
     elif signature.rank != "cause":
@@ -62,9 +64,5 @@ def _remedy(remedy: LogRemedy) -> str:
     if remedy.package and bounds and not (remedy.first and remedy.last):
         bounds += " and later" if remedy.first else " and earlier"
     where = f" ({remedy.package} {bounds})" if bounds else ""
-    commands = "".join(f"\n  `{_filled(command)}`" for command in remedy.commands)
-    return f"- {_filled(remedy.text)}{where}{':' if commands else ''}{commands}\n"
-
-
-def _filled(text: str) -> str:
-    return re.sub(r"\{(\w+)\}", lambda group: group[1].upper(), text)
+    commands = "".join(f"\n  `{with_names(command)}`" for command in remedy.commands)
+    return f"- {with_names(remedy.text)}{where}{':' if commands else ''}{commands}\n"

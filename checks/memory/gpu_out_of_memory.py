@@ -46,7 +46,8 @@ SIGNATURES = [
         look_alike="Exception: Capture cuda graph failed: CUDA out of memory. Tried to allocate 2.00 GiB.",
         source="torch 2.11: c10/cuda/CUDACachingAllocator.cpp",
         versions="torch 2.x",
-        message="GPU {gpu} has {free} free of {total}, and {wanted} more were asked for",
+        message="[[GPU {gpu} has {free} free of {total}, and {wanted} more were asked for|The GPU has no room for "
+        "another {wanted}]]",
         remedies=(_WHO, *_WHEN),
     ),
     Signature(

@@ -14,7 +14,7 @@ End what else runs on the GPUs, or choose others by CUDA_VISIBLE_DEVICES. A desk
 about one GiB there.
 
 ## Sources
-- SGLang 0.5.12: model_executor/model_runner.py; 0.5.23: distributed/bootstrap.py
+- SGLang 0.5.12: model_executor/model_runner.py; 0.5.23: distributed/bootstrap.py; older versions raise a ValueError
 """
 
 from sm120kit.diagnosis import LogRemedy, Signature, log_failure
@@ -28,12 +28,15 @@ _REMEDIES = (
     ),
     LogRemedy("Choose other GPUs by CUDA_VISIBLE_DEVICES"),
 )
-_MESSAGE = "One GPU had {least} GiB free at the start, another {local} GiB: something else uses it"
-_SIZES = r"(?:.*?pre_model_load_memory=(?P<least>[\d.]+), local_gpu_memory=(?P<local>[\d.]+))?"
+_MESSAGE = (
+    "One GPU had [[{least} GiB free at the start, another {local} GiB|less memory free at the start than another]]: "
+    "something else uses it"
+)
+_SIZES = r"(?:.*?(?:pre_model_load|min_per_gpu)_memory=(?P<least>[\d.]+), local_gpu_memory=(?P<local>[\d.]+))?"
 
 SIGNATURES = [
     Signature(
-        pattern=rf"RuntimeError: The memory capacity is unbalanced\. {_SIZES}",
+        pattern=rf"(?:Runtime|Value)Error: The memory capacity is unbalanced\.{_SIZES}",
         rank="cause",
         example="RuntimeError: The memory capacity is unbalanced. Some GPUs may be occupied by other processes. "
         "pre_model_load_memory=61.2, local_gpu_memory=94.1, local_gpu_memory * 0.9=84.69",
@@ -44,7 +47,7 @@ SIGNATURES = [
         remedies=_REMEDIES,
     ),
     Signature(
-        pattern=rf"(?<!RuntimeError: )The memory capacity is unbalanced\. {_SIZES}",
+        pattern=rf"(?<!Error: )The memory capacity is unbalanced\.{_SIZES}",
         rank="limit",
         example="The memory capacity is unbalanced. Some GPUs may be occupied by other processes. "
         "pre_model_load_memory=61.2, local_gpu_memory=94.1, local_gpu_memory * 0.9=84.69",

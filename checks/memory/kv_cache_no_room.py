@@ -55,16 +55,16 @@ SIGNATURES = [
     ),
     Signature(
         pattern=r"RuntimeError: Not enough memory\. Please try to increase --mem-fraction-static\.(?: Current value: "
-        r"mem_fraction_static=(?P<value>[\d.]+))?",
+        r"(?:\w+\.)*mem_fraction_static=(?P<mem_fraction_static>[\d.]+))?",
         rank="cause",
         example="RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. Current value: "
         "mem_fraction_static=0.5",
         look_alike="RuntimeError: Not enough memory: you tried to allocate 4096 bytes.",
         source="SGLang 0.5.12: model_executor/pool_configurator.py",
         versions="SGLang 0.5.x",
-        message="The weights take all that --mem-fraction-static allows (now {value}), and nothing is left for "
-        "the KV cache",
-        remedies=(LogRemedy("Raise --mem-fraction-static above {value}"), *_OTHERS),
+        message="The weights take all that --mem-fraction-static allows[[ (now {mem_fraction_static})]], and "
+        "nothing is left for the KV cache",
+        remedies=(LogRemedy("Raise --mem-fraction-static[[ above {mem_fraction_static}]]"), *_OTHERS),
     ),
     Signature(
         pattern=r"No available memory for the cache blocks|To serve at least one request with the models's max seq len",

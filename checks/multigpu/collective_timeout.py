@@ -36,8 +36,8 @@ SIGNATURES = [
         look_alike="[Rank 1] Watchdog thread started",
         source="torch 2.11: ProcessGroupNCCL.cpp",
         versions="torch 2.x",
-        message="{operation} number {number} did not end within {limit} ms: a rank did not come, or its data did "
-        "not move",
+        message="{operation} number {number} did not end within [[{limit} ms|its limit]]: a rank did not "
+        "come, or its data did not move",
         remedies=(
             LogRemedy("Look at the logs of all ranks for an earlier error: that is the cause"),
             LogRemedy(

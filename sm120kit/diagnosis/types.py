@@ -217,7 +217,8 @@ class Comparison(Struct, frozen=True):
 
 
 class LogRemedy(Struct, frozen=True):
-    """What to do about a line in a log: text and commands, which may hold named groups of the pattern as ``{name}``.
+    """What to do about a line in a log: text and commands, templates as :attr:`Signature.message` is one. A remedy that
+    names what is not known is left out.
 
     It holds for the versions ``first`` to ``last`` of ``package``, both included, an empty bound bounding nothing;
     without a package, for all.
@@ -230,9 +231,10 @@ class LogRemedy(Struct, frozen=True):
     last: str = ""
 
 
-Rank = Literal["cause", "consequence", "limit", "wrapper"]
+Rank = Literal["cause", "consequence", "limit", "stage", "wrapper"]
 """What a line in a log is: the fault itself; a fault that any other in the same log would explain; no fault, but the
-server does less than was asked of it, or soon will; or only the news that something else failed."""
+server does less than was asked of it, or soon will; how far its start has come; or only the news that something else
+failed."""
 
 
 class Signature(Struct, frozen=True):
@@ -249,8 +251,10 @@ class Signature(Struct, frozen=True):
     source: str
     versions: str = ""
     message: str = ""
-    """What the line means, as a sentence without its full stop; ``{name}`` stands for a named group of the pattern.
-    Empty: the title of the page."""
+    """What the line means, as a sentence without its full stop; ``{name}`` stands for a named group of the pattern, a
+    setting of the server that its log tells, or a version (``{sglang_version}``). ``[[with {name}|without it]]`` reads
+    one way where that is known and the other where not. Empty, or with a name that is not known: the title of the
+    page."""
     remedies: tuple[LogRemedy, ...] = ()
     """Empty: what the page says under Remedy."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sm120kit.diagnosis.logs.types import Cause, LogLine, OnTarget, Why
+import shlex
+
+from sm120kit.diagnosis.logs.types import STANDARD_INPUT, Cause, LogLine, OnTarget, Why
 from sm120kit.diagnosis.types import Outcome, Repair
 from sm120kit.report.lines import Lines, Row
 from sm120kit.report.remedies import THIS_ENVIRONMENT, Again, write_remedies
@@ -11,13 +13,14 @@ from sm120kit.report.wording import counted
 _BODY = 9
 """Column in which the text beside a label begins."""
 
-_LABELS = {"cause": "cause", "consequence": "follows", "limit": "limit"}
+_LABELS = {"cause": "cause", "consequence": "follows", "limit": "limit", "stage": "stopped"}
 
-_STYLES = {"cause": "bold red", "consequence": "bold yellow", "limit": "bold blue"}
+_STYLES = {"cause": "bold red", "consequence": "bold yellow", "limit": "bold blue", "stage": "bold yellow"}
 
 _HEADLINES = {
     "nothing-wrong": ("Nothing wrong in this log", "bold green"),
     "known": ("", "bold"),
+    "not-ready": ("No error stands in this log, and the server was not ready where it ends", "bold yellow"),
     "not-known": ("Something failed, and no known failure shows in this log", "bold magenta"),
 }
 
@@ -33,7 +36,7 @@ def render_why(
     lines.prose(_extent(read), style="dim")
     if read.target:
         lines.prose(read.target, style="dim")
-    for cause in (*read.causes, *read.limits):
+    for cause in (*read.causes, *([read.stopped] if read.stopped else ()), *read.limits):
         lines.blank()
         _write_cause(lines, cause, whole=cause.rank != "limit" or not read.causes)
     _write_lines(lines, "Lines that look like the cause:", read.suspects)
@@ -43,7 +46,7 @@ def render_why(
     _write_summary(lines, read, again)
     if read.issue:
         lines.blank()
-        lines.prose("Text for an issue, secrets replaced; look through it before it leaves your hands:", style="bold")
+        lines.prose("To ask others with; secrets are replaced, look through it all the same:", style="bold")
         lines.blank()
         for line in read.issue.rstrip("\n").split("\n"):
             lines.raw(line, 2)
@@ -101,6 +104,11 @@ def _without_finding(answer: OnTarget) -> str:
     return f"Whether this target has that fault is unknown: {answer.reason}"
 
 
+def _typed(log: str) -> str:
+    """The log as it is named on a command line."""
+    return "LOG" if log == STANDARD_INPUT else shlex.quote(log)
+
+
 def _in_log(line: LogLine) -> str:
     return f"{line.line}: {f'[{line.process}] ' if line.process else ''}{line.text}"
 
@@ -120,12 +128,14 @@ def _write_summary(lines: Lines, read: Why, again: Again) -> None:
         first = read.causes[0]
         others = len(read.causes) - 1
         headline = f"The log shows {first.check}" + (f", and {others} more" if others else "")
+    headline = read.without_error or headline
     lines.prose(f"{headline}.", style=style)
     steps = []
     if any(isinstance(remedy, Repair) for cause in (*read.causes, *read.limits) for remedy in cause.remedies):
         steps.append(again.repairing())
-    if read.causes:
-        steps.append((f"sm120kit explain {read.causes[0].check}", "what that means and where it comes from"))
-    if not read.target and read.verdict != "nothing-wrong":
-        steps.append(("sm120kit why LOG --python PATH", "judges log and environment together"))
+    named = read.causes[0] if read.causes else read.stopped
+    if named:
+        steps.append((f"sm120kit explain {named.check}", "what that means and where it comes from"))
+    if not read.target and (read.causes or read.suspects):
+        steps.append((f"sm120kit why {_typed(read.log)} --python PATH", "judges log and environment together"))
     lines.steps(steps)

@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -70,6 +71,39 @@ def test_standard_input(sm120kit: Command, tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setattr(sys, "stdin", file)
         answer = sm120kit("why", "-", "--json")
     assert (answer.code, json.loads(answer.out)["log"]) == (1, "standard input")
+
+
+def test_a_log_that_is_piped_in_needs_no_name() -> None:
+    def why(*logs: str, stdin: int | IO[bytes]) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "sm120kit", "why", *logs]
+        return subprocess.run(command, stdin=stdin, capture_output=True, text=True, timeout=60, check=False)
+
+    with Path(LINK).open("rb") as file:
+        answer = why(stdin=file)
+    assert (answer.returncode, answer.stderr) == (1, "")
+    assert "toolkit.cudart-unlinkable" in answer.stdout
+    none = why(stdin=subprocess.DEVNULL)
+    assert (none.returncode, none.stdout) == (2, "")
+    assert "no log is named" in none.stderr
+    two = why(LINK, HEALTHY, stdin=subprocess.DEVNULL)
+    assert (two.returncode, two.stdout) == (2, "")
+    assert "2 logs are named, and one is read at a time" in two.stderr
+
+
+def test_the_next_step_names_the_log(sm120kit: Command, tmp_path: Path) -> None:
+    path = tmp_path / "a log"
+    path.write_bytes(Path(LINK).read_bytes())
+    assert f"sm120kit why '{path}' --python PATH" in sm120kit("why", str(path)).out
+
+
+def test_a_start_that_hangs_ends_with_4(sm120kit: Command, tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    path.write_text("[2026-11-29 16:01:10 TP1] Load weight begin. avail mem=94.08 GB\n")
+    answer = sm120kit("why", str(path))
+    assert (answer.code, answer.err) == (4, "")
+    said = " ".join(answer.out.split())
+    assert "stopped the log ends while the server loads its weights" in said
+    assert "No error stands in this log, and the server was not ready where it ends." in said
 
 
 def test_a_log_cannot_command_the_terminal(sm120kit: Command, tmp_path: Path) -> None:
@@ -182,7 +216,7 @@ def test_killed_alone_is_named_with_doubt(sm120kit: Command, tmp_path: Path, lin
 @pytest.mark.parametrize(
     "line",
     [
-        "[2026-11-29 16:01:10 TP1] Load weight begin.",
+        "[2026-11-29 16:01:10 TP1] Using KV cache dtype: torch.bfloat16",
         "sglang-1  | Nov 30 05:00:00 box sglang[12]: The server is fired up and ready to roll!",
         "INFO:     Started server process [4711]",
         "[1/3] c++ -c a.cpp",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sm120kit.diagnosis.catalogue import read_catalogue
+from sm120kit.diagnosis.logs.templates import with_names
 from tools.compatibility_page import SECTIONS, TABLES
 from tools.make_docs import DOCS, made_pages, stale_pages
 
@@ -42,7 +43,7 @@ def test_every_known_line_stands_in_troubleshooting(made: dict[str, str]) -> Non
     for signature in signatures:
         assert f"\n```text\n{signature.example}\n```\n" in page
         for remedy in signature.remedies:
-            assert remedy.text.partition("{")[0] in page
+            assert with_names(remedy.text) in page
     prose = re.sub(r"```text\n.*?\n```", "", page, flags=re.DOTALL)
     assert not re.findall(r"\{\w+\}", prose), "a name was left unfilled"
 

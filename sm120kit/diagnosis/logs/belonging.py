@@ -22,14 +22,15 @@ _SIGN = pattern(
       (?:[-.\w]*(?:[ ](?:error|warning|fatal|info))?\s*:|[ ]-)
     | ^\[\d+/\d+\][ ]|^FAILED:[ ]
     | ^Traceback[ ]\(most[ ]recent|^\s*File[ ]"|^(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Warning)(?::|$)
+    | ^\S*python[\d.]*:[ ]|Error[ ]response[ ]from[ ]daemon:|^nvidia-container-cli:
     | \d(?:it|s)/(?:it|s)\b|\d%\|                                               # progress bars
     """,
     re.VERBOSE | re.MULTILINE,
 )
 
 NOT_A_LOG = (
-    "it does not look like a log: no line of it is one that SGLang, vLLM, Python, a compiler, a linker, the kernel or "
-    "the driver writes"
+    "it does not look like a log: no line of it is one that SGLang, vLLM, Python, a compiler, a linker, a container "
+    "engine, the kernel or the driver writes"
 )
 
 

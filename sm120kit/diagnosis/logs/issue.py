@@ -1,4 +1,4 @@
-"""The text of an issue about a failure that is not known: what others need, and nothing that is secret."""
+"""What others need to help with a failure that is not known, and nothing that is secret."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def issue_text(read: Why) -> str:
         f"- {seen.package} {seen.version}{'' if seen.exact else ' (by the form of its log)'}" for seen in read.versions
     ]
     asked = [f"- {name} = {value}" for name, value in read.arguments.items()]
-    first = read.suspects[0].text if read.suspects else "the server ends without a cause in its log"
+    first = read.suspects[0].text
     parts = [
         f"# Server fails: {first[:100]}",
         _section("Versions that the log tells", told, "none: please add the output of `python -m sglang.check_env`"),
@@ -30,7 +30,7 @@ def _section(title: str, lines: list[str], otherwise: str) -> str:
 
 
 def _quoted(lines: tuple[LogLine, ...]) -> list[str]:
-    return [f"    {line.line}: {f'{line.process}: ' if line.process else ''}{line.text}" for line in lines]
+    return [f"    {line.line}: {f'[{line.process}] ' if line.process else ''}{line.text}" for line in lines]
 
 
 def _incomplete(read: Why) -> str:

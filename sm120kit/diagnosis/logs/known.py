@@ -18,11 +18,11 @@ from sm120kit.errors import Sm120kitError
 _TROUBLE = (
     "error", "exception", "fatal", "fail", "cannot", "unable", "traceback", "abort", "killed", "unsupported", "refused",
     "denied", "timeout", "timed", "crash", "undefined", "segmentation", "dumped", "terminate", "sigquit", "missing",
-    "critical",
+    "critical", "named", "daemon", "errno",
 )  # fmt: skip
 """Words, or parts of them, that lines about a fault hold."""
 
-_ORDER = {"cause": 0, "consequence": 1, "limit": 2, "wrapper": 3}
+_ORDER = {"cause": 0, "consequence": 1, "limit": 2, "stage": 3, "wrapper": 4}
 
 _SMALL_LETTERS = bytes(
     byte + 32 if 0x41 <= byte <= 0x5A else byte if 0x61 <= byte <= 0x7A else 0x20 for byte in range(256)

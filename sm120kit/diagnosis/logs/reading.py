@@ -22,6 +22,8 @@ _LONG_LINES = 8 << 10
 
 _FEW_LINES = 64
 
+_BATCHES = (b"Prefill batch", b"Decode batch")
+
 Choose = Callable[[set[bytes], Sequence[bytes]], set[bytes]]
 """Called with the shapes of new lines, and with all shapes in the order of the log. Those that are worth a look."""
 
@@ -45,6 +47,8 @@ class Extent(NamedTuple):
     """Whether it holds a letter or digit."""
     log: bool = True
     """Whether anything in it is of a form in which logs are written."""
+    served: int = 0
+    """The last line that tells of a batch of requests; 0 = none does."""
 
 
 def read_lines(stream: BinaryIO | gzip.GzipFile, choose: Choose, sift: Sift, look: Look) -> Extent:
@@ -83,7 +87,7 @@ def read_lines(stream: BinaryIO | gzip.GzipFile, choose: Choose, sift: Sift, loo
     if rest:
         reader.lines_of(rest)
         incomplete = incomplete or "it ends in the middle of a line"
-    return Extent(reader.number, size, incomplete, broken, reader.text, reader.log)
+    return Extent(reader.number, size, incomplete, broken, reader.text, reader.log, reader.served)
 
 
 class _Reader:
@@ -91,6 +95,7 @@ class _Reader:
         self.number = 0
         self.text = False
         self.log = False
+        self.served = 0
         self._choose = choose
         self._sift = sift
         self._look = look
@@ -99,6 +104,7 @@ class _Reader:
     def lines_of(self, data: bytes) -> None:
         """Look through whole lines, the last one without its newline."""
         self._see_text(data)
+        self._see_batch(data)
         shapes = data.translate(None, NUMBERS).split(b"\n")
         fresh = set(shapes).difference(self._harmless)
         long = len(data) > _LONG_LINES * len(shapes)
@@ -131,6 +137,11 @@ class _Reader:
     def _see_text(self, data: bytes) -> None:
         self.text = self.text or any(letter.isalnum() for letter in data.decode("utf-8", "ignore"))
         self.log = self.log or looks_like_a_log(data)
+
+    def _see_batch(self, data: bytes) -> None:
+        place = max(map(data.rfind, _BATCHES))
+        if place >= 0:
+            self.served = self.number + 1 + data.count(b"\n", 0, place)
 
     def _remember(self, shapes: set[bytes]) -> None:
         if len(self._harmless) + len(shapes) > _MOST_SHAPES:

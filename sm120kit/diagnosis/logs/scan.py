@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
+
+from msgspec import structs
 
 from sm120kit.diagnosis.logs import told
 from sm120kit.diagnosis.logs.cleaning import Clean, clean, shown
 from sm120kit.diagnosis.logs.kinds import Kinds
 from sm120kit.diagnosis.logs.known import KnownLine, Meaning, Sieve
 from sm120kit.diagnosis.logs.reading import Extent, read_lines
-from sm120kit.diagnosis.logs.suspects import ENOUGH, HARMLESS, REQUEST, REQUEST_WORDS, weight
+from sm120kit.diagnosis.logs.suspects import (
+    ENOUGH,
+    HARMLESS,
+    REQUEST,
+    REQUEST_WORDS,
+    UNHANDLED,
+    is_exception,
+    weight,
+)
 from sm120kit.diagnosis.logs.types import LogLine
 from sm120kit.redaction import redacted
 
@@ -54,6 +64,10 @@ class Scan:
     """By check and rank, in the order in which they showed first."""
     suspects: dict[int, list[LogLine]] = field(default_factory=dict)
     """By weight, as `suspects.weight` gives it."""
+    unhandled: bool = False
+    """Whether a traceback stands in it."""
+    stage: Hit | None = None
+    """The last line that tells how far a start has come."""
     told: told.Told = field(default_factory=told.Told)
     extent: Extent = field(default_factory=lambda: Extent(0, 0, ""))
 
@@ -147,6 +161,8 @@ class _Scanner:
             for hit in self._texts[key]:
                 hit.times += 1
                 _add_process(hit, line.process)
+                if hit.known.signature.rank == "stage":
+                    self.found.stage = replace(hit, line=structs.replace(hit.line, line=number, process=line.process))
 
     def _classify(self, number: int, line: Clean, meaning: Meaning) -> tuple[Hit, ...]:
         if meaning.tells:
@@ -156,11 +172,13 @@ class _Scanner:
         if HARMLESS.match(line.text):
             return ()
         hits = self._known_in(number, line, meaning.known)
-        if not hits and meaning.trouble:
+        if meaning.trouble and (not hits or _ends_what_it_limits(hits, line.text)):
             self._suspect(number, line)
         return hits
 
     def _suspect(self, number: int, line: Clean) -> None:
+        if line.text.startswith(UNHANDLED):
+            self.found.unhandled = True
         heavy = weight(line)
         kept = self.found.suspects.setdefault(heavy, []) if heavy else []
         if heavy and len(kept) < _MOST_SUSPECTS:
@@ -180,6 +198,9 @@ class _Scanner:
 
     def _record(self, known: KnownLine, match: re.Match[str], number: int, line: Clean) -> Hit:
         seen = LogLine(number, shown(line.text, match.start()), line.process)
+        if known.signature.rank == "stage":
+            self.found.stage = Hit(known, seen, {})
+            return self.found.stage
         key = (known.check_id, known.signature.rank)
         hit = self.found.hits.get(key)
         if hit is None:
@@ -208,6 +229,11 @@ def _pieces(line: bytes) -> Iterator[bytes]:
 def _add_process(hit: Hit, process: str) -> None:
     if process and process not in hit.processes and len(hit.processes) < _MOST_PROCESSES:
         hit.processes.append(process)
+
+
+def _ends_what_it_limits(hits: Sequence[Hit], text: str) -> bool:
+    """Whether the words of a mere limit are those of an exception: then it was none for this server."""
+    return all(hit.known.signature.rank == "limit" for hit in hits) and is_exception(text)
 
 
 def has_weight(scanned: Scan) -> bool:

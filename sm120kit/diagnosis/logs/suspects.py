@@ -23,6 +23,8 @@ _ORIGIN = re.compile(
     r"|cannot open shared object|\bCUDA (?:driver )?error\b|cuda[A-Z]\w*Error\b|CUDA_ERROR_|CU(?:BLAS|DNN)_STATUS_"
     r"|Segmentation fault|core dumped|Bus error|std::bad_alloc|terminate called|Internal error|Assertion .* failed"
     r"|NCCL WARN|NVRM: |: (?:command )?not found$"
+    r"|^\S*python[\d.]*: (?:No module named |Error while finding module |can't open file )"
+    r"|Error response from daemon: |^nvidia-container-cli: "
 )
 _EXCEPTION = re.compile(
     r"^\s*(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit|NotFound|Timeout)(?::|$)"
@@ -33,8 +35,16 @@ _OTHER = re.compile(
     r"(?i)\bfailed\b|\bfailure\b|\bcannot\b|\bunable to\b|\babort(?:ed|ing)?\b|\bkilled\b|not supported"
 )
 
+UNHANDLED = "Traceback (most recent call last):"
+"""How a line begins behind which an exception is told that nobody caught, whatever that is called."""
+
 ENOUGH = 2
 """From this weight on a line means that something went wrong."""
+
+
+def is_exception(text: str) -> bool:
+    """Whether a line is the last one of a traceback, which tells the exception."""
+    return _EXCEPTION.match(text) is not None
 
 
 def weight(line: Clean) -> int:

@@ -60,7 +60,7 @@ _ARGUMENTS = (
     "model_path", "quantization", "dtype", "kv_cache_dtype", "tp_size", "dp_size", "pp_size", "attention_backend",
     "prefill_attention_backend", "decode_attention_backend", "moe_runner_backend", "mem_fraction_static",
     "max_running_requests", "max_total_tokens", "context_length", "chunked_prefill_size", "cuda_graph_max_bs",
-    "cuda_graph_max_bs_decode", "max_mamba_cache_size", "mamba_full_memory_ratio", "speculative_algorithm",
+    "cuda_graph_max_bs_decode", "node_rank", "max_mamba_cache_size", "mamba_full_memory_ratio", "speculative_algorithm",
 )  # fmt: skip
 _ARGUMENT = re.compile(rf"(?<![\w'])'?({'|'.join(_ARGUMENTS)})'?(?:=|: )('[^']*'|[^,)}}\s]+)")
 

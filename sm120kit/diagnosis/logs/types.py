@@ -10,12 +10,15 @@ from sm120kit.diagnosis.types import Finding, Outcome, Rank, Remedy
 
 SCHEMA = "sm120kit.why/1"
 
+STANDARD_INPUT = "standard input"
+"""What a log is called that has no name."""
+
 
 class Struct(msgspec.Struct, frozen=True):
     """Base of all data about logs."""
 
 
-Verdict = Literal["nothing-wrong", "known", "not-known"]
+Verdict = Literal["nothing-wrong", "known", "not-ready", "not-known"]
 
 
 class LogLine(Struct, frozen=True):
@@ -73,7 +76,7 @@ class Why(Struct, frozen=True):
     schema: str
     tool_version: str
     log: str
-    """Path of the log, or ``standard input``."""
+    """Path of the log, or :data:`STANDARD_INPUT`."""
     verdict: Verdict
     known: bool
     """Whether a cause is named."""
@@ -101,4 +104,8 @@ class Why(Struct, frozen=True):
     target: str = ""
     """One sentence: which target was judged beside the log; empty where none was named."""
     issue: str = ""
-    """A text to file an issue with; empty where a cause is named."""
+    """A text to ask others with; empty where a cause is named, and where the log does not hold the error."""
+    stopped: Cause | None = None
+    """Where a start stood when the log ended that shows no error and did not become ready."""
+    without_error: str = ""
+    """Why a log that reports a failure names none, as a sentence without its full stop: the error is not in it."""

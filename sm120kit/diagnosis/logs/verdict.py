@@ -17,6 +17,7 @@ from sm120kit.diagnosis.logs.opening import encoding_of
 from sm120kit.diagnosis.logs.reading import Extent
 from sm120kit.diagnosis.logs.scan import Hit, Scan, has_weight, scan
 from sm120kit.diagnosis.logs.suspects import ENOUGH
+from sm120kit.diagnosis.logs.templates import filled
 from sm120kit.diagnosis.logs.told import Told
 from sm120kit.diagnosis.logs.types import SCHEMA, Cause, LogLine, OnTarget, SeenVersion, Verdict, Why
 from sm120kit.diagnosis.registry import Check, LogFailure
@@ -26,6 +27,17 @@ from sm120kit.text import copyable
 from sm120kit.version import __version__
 
 _MOST_SUSPECTS = 12
+
+_READY = "ready"
+"""Message of the stage at which a start has ended."""
+
+_KILLED = ("memory.host-killed", "wrapper")
+_AFTER_ITSELF = (
+    "`Killed` in line {} is how SGLang ends its own processes then, and no sign that the machine's memory ran out"
+)
+
+_ARE_WORDS = frozenset({"flags"})
+"""Values that are several words of a command line."""
 
 _NAMES = ("Python", "Triton", "Blackwell", "Hopper")
 """Names that are written as ordinary words are."""
@@ -43,7 +55,9 @@ def why(stream: BinaryIO, name: str, catalogue: Catalogue) -> Why:
     causes = _ranked(scanned, "cause", "consequence") or _lone_wrappers(scanned)
     wrappers = tuple(hit.line for hit in scanned.hits.values() if hit.known.signature.rank == "wrapper")
     suspects = () if causes else _suspects(scanned)
-    verdict = _verdict(causes, wrong=bool(wrappers) or has_weight(scanned))
+    wrong = bool(wrappers) or scanned.unhandled or has_weight(scanned)
+    stopped = None if causes or wrong else _stopped(scanned)
+    verdict = _verdict(causes, stopped, wrong=wrong)
     read = Why(
         SCHEMA,
         __version__,
@@ -62,8 +76,32 @@ def why(stream: BinaryIO, name: str, catalogue: Catalogue) -> Why:
         incomplete=extent.incomplete,
         encoding=encoding_of(stream),
         unreadable=_unreadable(extent, scanned) if verdict == "nothing-wrong" else "",
+        stopped=stopped,
     )
-    return replace(read, issue=issue_text(read)) if verdict == "not-known" else read
+    if verdict != "not-known":
+        return read
+    return replace(read, issue=issue_text(read)) if suspects else replace(read, without_error=_without_error(scanned))
+
+
+def _stopped(scanned: Scan) -> Cause | None:
+    """How far a start came that did not end. Of the nodes of a server only the first one says that it is ready."""
+    stage = scanned.stage
+    if stage is None or stage.known.signature.message == _READY or stage.line.line < scanned.extent.served:
+        return None
+    if scanned.told.arguments.get("node_rank", "0") != "0":
+        return None
+    return replace(_cause(stage, scanned.told), times=1, processes=())
+
+
+def _without_error(scanned: Scan) -> str:
+    if not any(hit.known.signature.rank == "wrapper" for hit in scanned.hits.values()):
+        return "A traceback stands in this log, and the line that tells its error does not"
+    said = (
+        "This log only reports that something failed: the error itself stands in the log of another process, or where "
+        "this one was cut off"
+    )
+    killed = scanned.hits.get(_KILLED)
+    return f"{said}. {_AFTER_ITSELF.format(killed.line.line)}" if killed else said
 
 
 def _unreadable(extent: Extent, scanned: Scan) -> str:
@@ -76,10 +114,19 @@ def _unreadable(extent: Extent, scanned: Scan) -> str:
 
 
 def _lone_wrappers(scanned: Scan) -> tuple[Cause, ...]:
-    """What a line that only reports an end may mean where it says so itself, and nothing else in the log failed."""
+    """What a line that only reports an end may mean where it says so itself, and nothing else in the log failed.
+
+    An end that stands behind another report follows from that one.
+    """
     if has_weight(scanned):
         return ()
-    meant = {key: hit for key, hit in scanned.hits.items() if hit.known.signature.message}
+    reported = [hit for hit in scanned.hits.values() if hit.known.signature.rank == "wrapper"]
+    first = min((hit.line.line for hit in reported if not hit.known.signature.message), default=None)
+    meant = {
+        key: hit
+        for key, hit in scanned.hits.items()
+        if hit.known.signature.message and (first is None or hit.line.line < first)
+    }
     return tuple(replace(each, rank="consequence") for each in _ranked(Scan(meant, told=scanned.told), "wrapper"))
 
 
@@ -103,9 +150,11 @@ def _answered(cause: Cause, answer: OnTarget | None) -> Cause:
     return replace(cause, on_target=answer, remedies=tuple(better) or cause.remedies)
 
 
-def _verdict(causes: tuple[Cause, ...], *, wrong: bool) -> Verdict:
+def _verdict(causes: tuple[Cause, ...], stopped: Cause | None, *, wrong: bool) -> Verdict:
     if causes:
         return "known"
+    if stopped:
+        return "not-ready"
     return "not-known" if wrong else "nothing-wrong"
 
 
@@ -121,20 +170,27 @@ def _ranked(scanned: Scan, *ranks: Rank) -> tuple[Cause, ...]:
 
 def _cause(hit: Hit, told: Told) -> Cause:
     signature, owner = hit.known.signature, hit.known.owner
+    values = {**_told_beside(told), **hit.values}
     return Cause(
         check=owner.id,
         title=owner.title,
         rank=signature.rank,
-        message=begun_small(_filled(signature.message or owner.title, hit.values)),
+        message=begun_small(filled(signature.message, values) or owner.title),
         line=hit.line.line,
         text=hit.line.text,
-        remedies=_remedies(owner, signature.remedies, hit.values, told),
+        remedies=_remedies(owner, signature.remedies, values, told),
         process=hit.line.process,
         values=hit.values,
         times=hit.times,
         processes=tuple(hit.processes),
         evidence=tuple(hit.evidence),
     )
+
+
+def _told_beside(told: Told) -> dict[str, str]:
+    """What a template may name beside the groups of its pattern: settings of the server, and ``sglang_version``."""
+    versions = {f"{seen.package.replace('-', '_')}_version": seen.version for seen in told.versions}
+    return {**told.arguments, **versions}
 
 
 def begun_small(text: str) -> str:
@@ -164,15 +220,18 @@ def _remedies(
 
 
 def _manual(remedy: LogRemedy, values: Mapping[str, str], told: Told) -> Manual | None:
-    """The remedy in words, or ``None`` where the log tells a version that it is not for."""
-    text = _filled(remedy.text, values)
+    """The remedy in words, or ``None`` where the log tells a version that it is not for, or not what it names."""
+    text = filled(remedy.text, values)
+    quoted = {name: value if name in _ARE_WORDS else shlex.quote(value) for name, value in values.items()}
+    commands = [filled(command, quoted) for command in remedy.commands]
+    if text is None or None in commands:
+        return None
     seen = told.version_of(remedy.package) if remedy.package else None
     if seen and not within(seen.version, remedy.first, remedy.last):
         return None
     if remedy.package and (seen is None or not seen.exact):
         text = f"{_range(remedy)}: {text}{_form(seen)}"
-    quoted = {name: shlex.quote(value) for name, value in values.items()}
-    return Manual(text, tuple(copyable(_filled(command, quoted)) for command in remedy.commands))
+    return Manual(text, tuple(copyable(command) for command in commands if command))
 
 
 def _range(remedy: LogRemedy) -> str:
@@ -185,16 +244,3 @@ def _range(remedy: LogRemedy) -> str:
 
 def _form(seen: SeenVersion | None) -> str:
     return f" (line {seen.line} has the form that {seen.package} {seen.version} gives it)" if seen else ""
-
-
-class _Values(dict[str, str]):
-    def __missing__(self, name: str) -> str:
-        return "?"
-
-
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """``template`` with the values in it, as it stands where its braces are no names."""
-    try:
-        return template.format_map(_Values(values))
-    except (ValueError, IndexError, AttributeError):
-        return template

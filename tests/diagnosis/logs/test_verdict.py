@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from sm120kit.diagnosis.logs.templates import filled
 from sm120kit.diagnosis.logs.types import OnTarget
 from sm120kit.diagnosis.logs.verdict import begun_small, with_target
 from sm120kit.diagnosis.registry import Check, LogFailure
-from sm120kit.diagnosis.types import Evidence, Finding, Manual, Outcome, Severity
+from sm120kit.diagnosis.types import Evidence, Finding, Manual, Outcome, Severity, Signature
 from tests.diagnosis.logs.reading import FOLDER, LOGS, catalogue, expected, named, read
 
 SIGQUIT = "[2026-11-29 15:28:09] Received sigquit from a child process. It usually means the child failed.\n"
@@ -50,6 +52,9 @@ def test_every_example_names_its_own_check(entry: Check | LogFailure) -> None:
         got = read(f"[2026-11-29 15:28:09 TP1] {signature.example}\n")
         if signature.rank == "wrapper":
             assert got.wrappers
+        elif signature.rank == "stage":
+            assert (got.verdict == "nothing-wrong") == (signature.message == "ready")
+            assert got.stopped is None or got.stopped.check == entry.id
         elif signature.rank == "limit":
             assert entry.id in [each.check for each in got.limits]
             assert got.verdict == "nothing-wrong"
@@ -74,10 +79,97 @@ def test_a_limit_alone_is_nothing_wrong() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "signature",
+    [each for entry in catalogue().entries.values() for each in entry.signatures if each.rank == "limit"],
+    ids=lambda signature: signature.example[:40],
+)
+@pytest.mark.parametrize("exception", ["RuntimeError", "ValueError", "some.package.OddError"])
+def test_the_words_of_a_limit_in_an_exception_are_no_limit(signature: Signature, exception: str) -> None:
+    assert read(f"{exception}: {signature.example}\n").verdict in ("known", "not-known")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/usr/bin/python3: Error while finding module specification for 'a.b' (ImportError: No module named 'a')",
+        "python3: No module named a.b",
+        "python: can't open file '/srv/serve.py': [Errno 2] No such file or directory",
+        "docker: Error response from daemon: the widget is upside down.",
+        'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\nqueue.Full',
+    ],
+)
+def test_what_nobody_caught_is_never_called_good(line: str) -> None:
+    assert read(f"{line}\n").verdict == "not-known"
+
+
 def test_a_wrapper_alone_is_wrong_and_not_known() -> None:
     got = read(SIGQUIT)
-    assert (got.verdict, got.causes) == ("not-known", ())
+    assert (got.verdict, got.causes, got.issue) == ("not-known", (), "")
     assert [line.line for line in got.wrappers] == [1]
+    assert "the error itself stands in the log of another process" in got.without_error
+
+
+def test_killed_behind_the_report_of_a_failure_is_no_cause() -> None:
+    got = read(SIGQUIT + "Killed\n")
+    assert (got.verdict, got.causes) == ("not-known", ())
+    assert "`Killed` in line 2 is how SGLang ends its own processes" in got.without_error
+    assert named("ValueError: unknown\n" + SIGQUIT + "Killed\n") == []
+    assert named(NO_CUDART + SIGQUIT + "Killed\n") == ["toolkit.cudart-unlinkable"]
+    assert named("Killed\n") == ["memory.host-killed"]
+
+
+START = (
+    "[2026-11-29 15:14:57 TP0] Init torch distributed begin.\n[2026-11-29 15:14:58 TP1] Init torch distributed begin.\n"
+)
+READY = "[2026-11-29 15:15:05] The server is fired up and ready to roll!\n"
+
+
+def test_a_start_that_does_not_end_is_not_called_good() -> None:
+    got = read(START + "[2026-11-29 15:14:59 TP0] sglang is using nccl==2.27.3\n")
+    assert (got.verdict, got.causes, got.suspects) == ("not-ready", (), ())
+    assert got.stopped
+    assert (got.stopped.check, got.stopped.line, got.stopped.process) == ("server.never-ready", 2, "TP1")
+    assert (
+        got.stopped.message == "the log ends while the server joins its ranks, through NCCL where it has several GPUs"
+    )
+    again = read(START + READY + START)
+    assert again.stopped
+    assert again.stopped.line == 5
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        START + READY,
+        START + "[2026-11-29 15:15:05 TP0] Prefill batch. #new-seq: 1, #new-token: 6\n",
+        "server_args=ServerArgs(model_path='/m', nnodes=2, node_rank=1)\n" + START,
+    ],
+    ids=["ready", "an engine without a port", "the second node"],
+)
+def test_a_start_that_ended_is_good(log: str) -> None:
+    got = read(log)
+    assert (got.verdict, got.stopped) == ("nothing-wrong", None)
+
+
+def test_what_failed_is_named_and_not_where_the_start_stood() -> None:
+    assert read(START + SIGQUIT).stopped is None
+    assert read(START + NO_CUDART).stopped is None
+
+
+def test_nothing_is_left_open_in_what_is_said() -> None:
+    for entry in catalogue().entries.values():
+        for signature in entry.signatures:
+            shown = re.search(signature.pattern, signature.example)
+            known = {name: value for name, value in shown.groupdict().items() if value} if shown else {}
+            templates = [signature.message, *(remedy.text for remedy in signature.remedies)]
+            templates += [command for remedy in signature.remedies for command in remedy.commands]
+            for template in templates:
+                assert re.search(r"[{}]|\[\[|\]\]", filled(template, {}) or "") is None, template
+                assert filled(template, {**known, **dict.fromkeys(_SETTINGS, "x")}) is not None, template
+
+
+_SETTINGS = ("model_path", "mem_fraction_static", "sglang_version", "torch_version")
 
 
 def test_the_cause_inside_a_wrapper_is_named() -> None:
@@ -98,8 +190,20 @@ def test_a_cause_has_its_line_its_process_and_its_numbers() -> None:
     (cause,) = got.causes
     assert (cause.line, cause.text, cause.process) == (7, first, "TP3")
     assert (cause.times, cause.processes) == (2, ("TP3", "TP0"))
-    assert cause.values == {"value": "0.5"}
+    assert cause.values == {"mem_fraction_static": "0.5"}
     assert "(now 0.5)" in cause.message
+
+
+def test_a_setting_is_taken_from_elsewhere_in_the_log_or_left_out() -> None:
+    alone = "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n"
+    (cause,) = read(alone).causes
+    assert (
+        cause.message == "the weights take all that --mem-fraction-static allows, and nothing is left for the KV cache"
+    )
+    assert cause.remedies[0].text == "Raise --mem-fraction-static"
+    (cause,) = read("server_args=ServerArgs(model_path='/m', mem_fraction_static=0.85)\n" + alone).causes
+    assert "(now 0.85)" in cause.message
+    assert cause.remedies[0].text == "Raise --mem-fraction-static above 0.85"
 
 
 @pytest.mark.parametrize(
