@@ -33,7 +33,7 @@ from sm120kit.diagnosis.registry import Check
 from sm120kit.diagnosis.types import FailOn, ProofReport
 from sm120kit.errors import GOOD, Sm120kitError
 from sm120kit.smoke.types import Level, SmokeReport, Step
-from sm120kit.smoke.verdict import counted_at, prove_step, smoke_exit_code, smoke_report, static_step
+from sm120kit.smoke.verdict import counted_at, is_empty, prove_step, smoke_exit_code, smoke_report, static_step
 from sm120kit.snapshot.types.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -138,8 +138,9 @@ def command(
 
     snapshot = target.read()
     request = with_launch(request, snapshot, model=model, sglang=sglang, arguments=sglang_arguments)
-    report, results = judged(with_capacity(Case(snapshot, request)), checks, checks, lived_with)
-    steps = [static_step(report, fail_on, time.monotonic() - start)]
+    case = Case(snapshot, request)
+    report, results = judged(with_capacity(case), checks, checks, lived_with)
+    steps = [static_step(report, fail_on, time.monotonic() - start, empty=is_empty(case))]
     _tell(steps[-1])
     proofs: tuple[ProofReport, ...] = ()
     if level != "static":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.report import exit_code
 from sm120kit.diagnosis.types import FailOn, ProofReport, Report
 from sm120kit.errors import FINDINGS, GOOD, OWN_FAULT
@@ -13,9 +14,18 @@ from sm120kit.fleet.types import Fleet
 from sm120kit.smoke.types import SCHEMA, Level, SmokeReport, Step, StepOutcome
 from sm120kit.version import __version__
 
+_JUDGED = ("torch", "sglang", "vllm", "flashinfer-python", "triton", "sgl-kernel", "sglang-kernel", "apache-tvm-ffi")
+_EMPTY = "nothing to judge was found: none of torch, SGLang, vLLM, FlashInfer, Triton and tvm-ffi, and no CUDA toolkit"
 
-def static_step(report: Report, fail_on: FailOn, seconds: float) -> Step:
-    """The step ``static``: it fails by what makes the doctor fail."""
+
+def is_empty(case: Case) -> bool:
+    """Whether the target holds nothing of what makes a CUDA inference stack."""
+    return not case.toolkits and not any(map(case.distribution, _JUDGED))
+
+
+def static_step(report: Report, fail_on: FailOn, seconds: float, *, empty: bool = False) -> Step:
+    """The step ``static``: it fails by what makes the doctor fail, and where the target is ``empty``, so that a wrong
+    path or a build that copied nothing is not taken for a good image."""
     summary = report.summary
     counts = ((summary.errors, "error"), (summary.warnings, "warning"), (summary.notes, "note"))
     found = ", ".join(_counted(*each) for each in counts)
@@ -26,6 +36,8 @@ def static_step(report: Report, fail_on: FailOn, seconds: float) -> Step:
             else found
         )
         return Step("static", "failed", reason, seconds)
+    if empty and fail_on != "never":
+        return Step("static", "failed", _EMPTY, seconds)
     if summary.verdict == "unknown":
         reason = (
             summary.doubts[0].rstrip(".") if summary.doubts else f"{_counted(summary.unknown, 'check')} could not tell"

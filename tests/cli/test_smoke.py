@@ -63,10 +63,13 @@ def test_the_summary_of_github_is_appended_to(
 def test_an_image_archive(sm120kit: Command, tmp_path: Path) -> None:
     path = docker_save(tmp_path / "i.tar", tar(file("etc/os-release", "PRETTY_NAME=Test\n")))
     answer = sm120kit("smoke", "--image-archive", str(path), "--gpu", "rtx-5090", "--format", "json")
-    assert answer.code == 0
     data = json.loads(answer.out)
-    assert data["outcome"] == "unknown"
-    assert "packages of the target could not be listed" in data["steps"][0]["reason"]
+    assert (answer.code, data["outcome"]) == (1, "failed"), "a build that copied nothing is no good image"
+    assert "nothing to judge was found" in data["steps"][0]["reason"]
+    lenient = sm120kit(
+        "smoke", "--image-archive", str(path), "--gpu", "rtx-5090", "--fail-on", "never", "--format", "json"
+    )
+    assert (lenient.code, json.loads(lenient.out)["outcome"]) == (0, "unknown")
 
 
 @pytest.mark.parametrize("option", ["--root", "--image-archive", "--snapshot"])
@@ -81,7 +84,7 @@ def test_prove_where_nothing_takes_a_toolkit(sm120kit: Command, tmp_path: Path) 
                       "--format", "json", "--gpu", "rtx-5090")  # fmt: skip
     data = json.loads(answer.out)
     assert (answer.code, data["outcome"], [step["outcome"] for step in data["steps"]]) == (
-        1, "failed", ["unknown", "failed"],
+        1, "failed", ["failed", "failed"],
     )  # fmt: skip
     again = sm120kit("smoke", "--level", "prove", "--site-packages", str(tmp_path), "--no-system-toolkits",
                      "--fail-on", "never", "--gpu", "rtx-5090")  # fmt: skip

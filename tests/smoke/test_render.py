@@ -112,7 +112,11 @@ def stand_ins(tmp_path: Path) -> Path:
     """Programs in the place of those that need a network or a daemon. Each writes down what it was called with."""
     folder = tmp_path / "bin"
     folder.mkdir()
-    image = docker_save(tmp_path / "prepared.tar", tar(file("etc/os-release", "PRETTY_NAME=Test\n")))
+    torch = file(
+        "opt/venv/lib/python3.12/site-packages/torch-2.13.0.dist-info/METADATA",
+        "Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n",
+    )
+    image = docker_save(tmp_path / "prepared.tar", tar(file("etc/os-release", "PRETTY_NAME=Test\n"), torch))
     scripts = {
         "python3": '[ "$1 $2 $3" = "-m pip install" ]',
         "apt-get": "true",
