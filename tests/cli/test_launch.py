@@ -154,8 +154,16 @@ def test_with_keep_what_runs_goes_on(sm120kit: Command, home: Path) -> None:
     answer = sm120kit(*rehearsal("--fault", "wrong-text:1", "--keep", "--detach", "--level", "quick"))
     assert answer.code == 1
     fleet = json.loads(sm120kit("status", "--json").out)
-    assert [each["state"] for each in fleet["replicas"]] == ["unverified", "unverified"]
+    assert [each["state"] for each in fleet["replicas"]] == ["verified", "unverified"]
     assert left_over(home)
+
+
+@pytest.mark.usefixtures("home")
+def test_servers_that_are_all_broken_alike_are_not_verified(sm120kit: Command) -> None:
+    answer = sm120kit(*rehearsal("--fault", "wrong-text", "--level", "quick"))
+    assert answer.code == 1
+    assert "Not verified in a rehearsal: 0 of 2 at level quick." in lines(answer)
+    assert 'generation: the answer only repeats "!"' in answer.out
 
 
 @pytest.mark.usefixtures("home")

@@ -13,7 +13,7 @@ KINDS: dict[str, str] = {
     "hangs-later": "its scheduler stops for good some seconds after it became ready",
     "slow": "it decodes at a third of the speed",
     "crash-at-graphs": "it runs out of memory while it captures its CUDA graphs",
-    "wrong-text": "it answers with another text than its sisters",
+    "wrong-text": "it answers as broken kernels do: one token, again and again",
     "empty-reasoning": "it answers without the thinking that was asked for",
     "lower-grant": "it runs half of the requests at a time",
     "stolen-port": "another process takes its port while it loads",

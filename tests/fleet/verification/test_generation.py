@@ -33,6 +33,13 @@ def judged(text: str, **changes: object) -> Judged:
         (COUNTING, {"finish_reason": ""}, 'ended with finish_reason "none"'),
         ("1", {"tokens": 2}, 'over after 2 tokens: "1"'),
         ("\ufffd\ufffd\ufffd x y \ufffd", {}, "holds 4 characters that are none"),
+        ("!" * 60, {}, 'only repeats "!"'),
+        ("1" + "!" * 60, {}, 'only repeats "!"'),
+        ("", {"reasoning": "!" * 60}, 'only repeats "!"'),
+        ("la la la la la la la la la la", {}, 'only repeats "la"'),
+        ("的" * 60, {}, 'only repeats "的"'),
+        ("ink" * 30, {}, 'only repeats "ink"'),
+        ("<pad>" * 30, {}, 'only repeats "<pad>"'),
     ],
 )
 def test_what_is_no_answer(text: str, changes: dict[str, object], said: str) -> None:
@@ -48,8 +55,8 @@ def test_what_is_no_answer(text: str, changes: dict[str, object], said: str) -> 
         (COUNTING, {"finish_reason": "length"}, "finish_reason length"),
         (COUNTING + "\ufffd", {}, "60 tokens"),
         ("", {"reasoning": "I count: 1, 2, 3"}, "all of it reasoning"),
-        ("!" * 60, {}, 'it only repeats "!"'),
-        ("la la la la la la la la la la", {}, 'it only repeats "la"'),
+        ("1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2", {}, "60 tokens"),
+        ("no, no, no: 1, 2, 3, 4, 5", {}, "60 tokens"),
     ],
 )
 def test_what_is_an_answer(text: str, changes: dict[str, object], said: str) -> None:
@@ -62,6 +69,8 @@ def test_random_weights_may_say_anything_but_nothing() -> None:
     rubbish = judge_answer(Asked(said=Said("\ufffd" * 9, tokens=1, finish_reason="stop")), random_weights=True)
     assert rubbish.verdict.passed is True
     assert "the weights are random" in rubbish.verdict.evidence
+    repeated = judge_answer(Asked(said=Said("!" * 60, tokens=60, finish_reason="length")), random_weights=True)
+    assert repeated.verdict.passed is True
     nothing = judge_answer(Asked(said=Said("", tokens=1, finish_reason="stop")), random_weights=True)
     assert nothing.verdict.passed is False
 
