@@ -98,6 +98,7 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
     help="Examine nothing: write a CI job, or a Dockerfile stage that repairs an image.",
 )
 @text_option("--image", metavar="NAME", help="With --render: the image's name.")
+@text_option("--requirement", metavar="SPEC", help="With --render: what pip installs there as sm120kit.")
 def command(
     *,
     level: Level,
@@ -115,16 +116,19 @@ def command(
     data_dir: str,
     kind: Kind | None,
     image: str,
+    requirement: str,
 ) -> int:
     """Say with one exit code whether an image or environment is fit for the hardware it is meant for."""
     start = time.monotonic()
     form = format_of(form, as_json=as_json)
     request = target.request()
     if kind:
-        write_result(_ci_file(kind, level, target, image), output)
+        write_result(_ci_file(kind, level, target, image, requirement), output)
         return GOOD
     if image:
         raise Sm120kitError("--image goes with --render", hint="Name the file to examine with --image-archive")
+    if requirement:
+        raise Sm120kitError("--requirement goes with --render", hint="It is what a CI job installs; see --help")
     lived_with = suppressions_in(suppressions)
     checks = read_catalogue(checks_dirs).checks
     if level != "static" and (target.snapshot or target.options.of_image):
@@ -183,11 +187,19 @@ def _proofs(
     )
 
 
-def _ci_file(kind: Kind, level: Level, target: Asked, image: str) -> str:
+def _ci_file(kind: Kind, level: Level, target: Asked, image: str, requirement: str) -> str:
     from sm120kit.smoke.render import render_ci
 
     python = target.options.python
-    made = render_ci(kind, level=level, image=image, gpu=target.gpu, driver=target.driver, python=python)
+    made = render_ci(
+        kind,
+        level=level,
+        image=image,
+        gpu=target.gpu,
+        driver=target.driver,
+        python=python,
+        requirement=requirement,
+    )
     for text in made.assumed:
         say(f"assumed {text}")
     return made.text

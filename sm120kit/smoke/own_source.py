@@ -12,7 +12,7 @@ from sm120kit.version import __version__
 
 RELEASE = f"sm120kit=={__version__}"
 
-_HARMLESS = re.compile(r"[A-Za-z0-9+:/._@=-]+")
+HARMLESS = re.compile(r"[A-Za-z0-9+:/._@=-]+")
 """What means nothing to YAML, a shell or a Dockerfile."""
 
 
@@ -50,4 +50,4 @@ def requirement_in(recorded: str | None) -> str:
         return ""  # a file of this machine, or a password in it
     vcs = source.vcs_info
     text = f"{vcs.vcs}+{source.url}@{vcs.commit_id}" if vcs else source.url
-    return text if _HARMLESS.fullmatch(text) else ""
+    return text if HARMLESS.fullmatch(text) else ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from sm120kit.data import data_dir
 from sm120kit.data_dir import DataDir, key_of
 from sm120kit.errors import Sm120kitError
-from sm120kit.smoke.own_source import RELEASE, own_requirement
+from sm120kit.smoke.own_source import HARMLESS, RELEASE, own_requirement
 from sm120kit.smoke.types import Level
 from sm120kit.version import __version__
 
@@ -40,14 +40,27 @@ class CiFile(NamedTuple):
 
 
 def render_ci(
-    kind: Kind, *, level: Level, image: str = "", gpu: str = "", driver: str = "", python: str = ""
+    kind: Kind,
+    *,
+    level: Level,
+    image: str = "",
+    gpu: str = "",
+    driver: str = "",
+    python: str = "",
+    requirement: str = "",
 ) -> CiFile:
     """The file. ``gpu`` and ``driver`` were read before; what is empty gets a value that suits the kind.
+    ``requirement`` is what pip installs there as sm120kit.
 
     Raises:
         Sm120kitError: a name holds what has a meaning in YAML, a shell or a Dockerfile; exit code 2.
     """
-    requirement = own_requirement()
+    if requirement and not HARMLESS.fullmatch(requirement):
+        raise Sm120kitError(
+            f"--requirement {requirement} cannot be written into a file for CI",
+            hint="Give a release such as sm120kit==1.0, an address, or git+https://… at a commit",
+        )
+    requirement = requirement or own_requirement()
     assumed = tuple(_assumed(kind, level, image=image, gpu=gpu, driver=driver, python=python, requirement=requirement))
     image, python = image or _IMAGES[kind], python or _DEFAULT_PYTHON
     if not re.fullmatch(_IMAGE, image):
@@ -93,7 +106,7 @@ def _assumed(
     if not python and (kind == "dockerfile" or level != "static"):
         yield f"--python {_DEFAULT_PYTHON}: the interpreter of the environment in the image"
     if not requirement:
-        yield f"SM120KIT={RELEASE}: this one came from no index or repository, so write there what pip can install"
+        yield f"SM120KIT={RELEASE}: this one came from no index or repository; name with --requirement what pip finds"
 
 
 def _options(*given: tuple[str, str]) -> str:

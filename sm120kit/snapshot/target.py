@@ -95,6 +95,13 @@ def resolve_target(options: TargetOptions, files: Files, image: Image | None = N
     check_options(options)
     if options.root and not files.is_dir("/"):
         raise _unreadable(f"--root {options.root} is not a folder", "Name the folder that an image was unpacked into")
+    if options.root and files.is_file("/oci-layout"):
+        from shlex import quote
+
+        raise _unreadable(
+            f"--root {options.root} is an image in OCI layout, not an unpacked one",
+            f"Pack it with: tar -C {quote(options.root)} -cf image.tar . and name that with --image-archive image.tar",
+        )
     if options.variables is not None:
         environment, words = {"PATH": DEFAULT_PATH, **options.variables}, "as a server will have it"
     else:

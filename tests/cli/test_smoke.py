@@ -131,3 +131,23 @@ def test_files_for_ci(kind: str, sm120kit: Command, tmp_path: Path) -> None:
     assert "--gpu rtx-5090x2" in (tmp_path / "it").read_text()
     assert sm120kit("smoke", "--render", kind, "--gpu", "voodoo").code == 2
     assert sm120kit("smoke", "--image", "x").code == 2
+
+
+def test_what_a_ci_job_installs_can_be_named(sm120kit: Command) -> None:
+    source = "git+https://git.example.com/me/sm120kit@v1"
+    answer = sm120kit("smoke", "--render", "gitlab", "--requirement", source)
+    assert answer.code == 0
+    assert f"    SM120KIT: {source}\n" in answer.out
+    assert "SM120KIT" not in answer.err
+    for refused in (("--render", "gitlab", "--requirement", "x; rm -r /"), ("--requirement", source)):
+        answer = sm120kit("smoke", *refused)
+        assert (answer.code, answer.out) == (2, "")
+        assert "--requirement" in answer.err
+
+
+def test_an_image_in_oci_layout_is_no_unpacked_one(sm120kit: Command, tmp_path: Path) -> None:
+    (tmp_path / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
+    answer = sm120kit("smoke", "--root", str(tmp_path), "--gpu", "rtx-5090")
+    assert answer.code == 4
+    assert "in OCI layout" in answer.err
+    assert f"tar -C {tmp_path} -cf image.tar ." in answer.err
