@@ -30,6 +30,10 @@ suppressions_option = text_option(
 )
 
 
+_FORMATS = {"json": "json", "xml": "junit", "md": "markdown"}
+"""What a report is probably meant to be by the end of its file's name."""
+
+
 def complete_check(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """Ids of all checks, for shells."""
     from sm120kit.diagnosis.catalogue import read_catalogue
@@ -53,8 +57,9 @@ def suppressions_in(path: str) -> tuple[Suppression, ...]:
     return read_suppressions(Path(path))
 
 
-def format_of(form: str | None, *, as_json: bool) -> str:
-    """The format that ``--format`` and ``--json`` ask for.
+def format_of(form: str | None, output: str, *, as_json: bool) -> str:
+    """The format that ``--format`` and ``--json`` ask for. Where neither was given and the name of the file that is
+    written says something else than text, that is said.
 
     Raises:
         Sm120kitError: they contradict each other; exit code 2.
@@ -63,4 +68,8 @@ def format_of(form: str | None, *, as_json: bool) -> str:
         from sm120kit.errors import Sm120kitError
 
         raise Sm120kitError(f"--json and --format {form} contradict each other", hint="Give one of the two")
+    if not (as_json or form) and (named := _FORMATS.get(output.rpartition(".")[2])):
+        from sm120kit.cli.saying import say
+
+        say(f"{output} is written as text", f"For what its name says: --format {named}")
     return "json" if as_json else form or "text"

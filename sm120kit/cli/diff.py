@@ -13,7 +13,7 @@ from sm120kit.cli.doctor import report_crashes
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import filled, text_option
+from sm120kit.cli.text_option import filled, output_option
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.compare import compare
@@ -40,7 +40,7 @@ Exit codes: 1 if it got worse (an error or a warning came, or rose), else 0.
 @target_options(takes_snapshot=True)
 @suppressions_option
 @option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.comparison/1) alone.")
-@text_option("-o", "--output", metavar="FILE", help="Write the result to this file.")
+@output_option("Write the result to this file.")
 def command(*, before: str, after: str, target: Asked, suppressions: str, as_json: bool, output: str) -> int:
     """Say what changed between snapshot A and snapshot B, and which findings came or went.
 

@@ -22,7 +22,7 @@ from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.saying import say
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import text_option
+from sm120kit.cli.text_option import output_option, text_option
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check
@@ -63,7 +63,7 @@ failure, unless --fail-on unknown says so.
     help="How to write the report; text without it.",
 )
 @option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@text_option("-o", "--output", metavar="FILE", help="Write the report to this file.")
+@output_option("Write the report to this file.")
 @launch_options
 @option("--prove", "proving", is_flag=True, help="Also compile and link for real; takes seconds.")
 @text_option("--data-dir", metavar="DIR", help="Where repairs are kept; else $XDG_DATA_HOME/sm120kit.")
@@ -90,7 +90,7 @@ def command(
 
     Without options it examines the active environment. It imports nothing of it and changes nothing.
     """
-    form = format_of(form, as_json=as_json)
+    form = format_of(form, output, as_json=as_json)
     request = target.request()
     lived_with = suppressions_in(suppressions)
     catalogue = read_catalogue(checks_dirs, failures=proving)

@@ -12,7 +12,7 @@ from sm120kit.cli.output import write_result
 from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option, healthy_target
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import text_option
+from sm120kit.cli.text_option import output_option
 from sm120kit.environment import SHELLS, Shell, render
 from sm120kit.environment.reading import Healthy
 from sm120kit.errors import GOOD
@@ -33,7 +33,7 @@ Examples:
     "--shell", type=click.Choice(SHELLS), default="sh", show_default=True, help="Whom to write it for; sh suits bash."
 )
 @data_dir_option
-@text_option("-o", "--output", metavar="FILE", help="Write it to this file; else to standard output.")
+@output_option("Write it to this file; else to standard output.")
 def command(*, target: Asked, shell: Shell, data_dir: str, output: str) -> int:
     """Write the variables that a healthy run of the target needs, each with its reason.
 

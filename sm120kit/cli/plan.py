@@ -12,7 +12,7 @@ from sm120kit.cli.launch_options import sglang_version
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import text_option
+from sm120kit.cli.text_option import output_option, text_option
 from sm120kit.errors import FINDINGS, GOOD, Sm120kitError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ Exit codes: 0 the server will start, 1 it will not or serves no such request, 2 
 @option("--assume-version", is_flag=True, help="Plan for an unknown SGLang as for the known one before it.")
 @text_option("--check", "check", metavar="URL|LOG", help="Compare with a server or its start-up log.")
 @option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.plan/1) alone.")
-@text_option("-o", "--output", metavar="FILE", help="Write the plan to this file.")
+@output_option("Write the plan to this file.")
 def command(
     *,
     words: Sequence[str],

@@ -26,7 +26,7 @@ from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import text_option
+from sm120kit.cli.text_option import output_option, text_option
 from sm120kit.diagnosis.case import Case, Request
 from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check
@@ -87,7 +87,7 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
     help="How to write the report; text without it.",
 )
 @option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@text_option("-o", "--output", metavar="FILE", help="Write the report to this file.")
+@output_option("Write the report to this file.")
 @launch_options
 @data_dir_option
 @click.option(
@@ -120,7 +120,6 @@ def command(
 ) -> int:
     """Say with one exit code whether an image or environment is fit for the hardware it is meant for."""
     start = time.monotonic()
-    form = format_of(form, as_json=as_json)
     request = target.request()
     if kind:
         write_result(_ci_file(kind, level, target, image, requirement), output)
@@ -129,6 +128,7 @@ def command(
         raise Sm120kitError("--image goes with --render", hint="Name the file to examine with --image-archive")
     if requirement:
         raise Sm120kitError("--requirement goes with --render", hint="It is what a CI job installs; see --help")
+    form = format_of(form, output, as_json=as_json)
     lived_with = suppressions_in(suppressions)
     checks = read_catalogue(checks_dirs).checks
     if level != "static" and (target.snapshot or target.options.of_image):

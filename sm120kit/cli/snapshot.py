@@ -5,7 +5,7 @@ from __future__ import annotations
 from sm120kit.cli.options import subcommand
 from sm120kit.cli.output import write_result
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import text_option
+from sm120kit.cli.text_option import output_option
 from sm120kit.errors import GOOD
 
 EPILOG = """\b
@@ -19,7 +19,7 @@ Examples:
 
 @subcommand(epilog=EPILOG)
 @target_options(takes_snapshot=False)
-@text_option("-o", "--output", metavar="FILE", help="Write it to this file; else to standard output.")
+@output_option("Write it to this file; else to standard output.")
 def command(*, target: Asked, output: str) -> int:
     """Write down everything that the doctor reads, as JSON (sm120kit.snapshot/1).
 

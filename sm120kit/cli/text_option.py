@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -17,6 +18,21 @@ def text_option(*names: str, **settings: Any) -> Callable[[Function], Function]:
     """Like :func:`option`. An empty text is refused: it comes from a variable that is not set, and would pass for an
     option that was left out."""
     return option(*names, default=None, callback=filled, **settings)
+
+
+def output_option(help: str) -> Callable[[Function], Function]:  # noqa: A002 - click's word
+    """``-o FILE``. That its folder is not there is said before anything is examined."""
+    return option("-o", "--output", metavar="FILE", default=None, callback=_in_a_folder, help=help)
+
+
+def _in_a_folder(context: click.Context, parameter: click.Parameter, text: str | None) -> str:
+    path = filled(context, parameter, text)
+    folder = os.path.dirname(path)
+    if folder and not os.path.isdir(folder):
+        raise Sm120kitError(
+            f"{path} cannot be written: there is no folder {folder}", hint="Make it, or name another file with -o"
+        )
+    return path
 
 
 def filled(_context: click.Context, parameter: click.Parameter, text: str | None) -> str:

@@ -13,7 +13,7 @@ from sm120kit.cli.check_options import checks_dir_option
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
-from sm120kit.cli.text_option import text_option
+from sm120kit.cli.text_option import output_option
 from sm120kit.diagnosis.catalogue import Catalogue, read_catalogue
 from sm120kit.diagnosis.logs.types import STANDARD_INPUT, OnTarget, Why
 from sm120kit.errors import FINDINGS, GOOD, TARGET_UNREADABLE, Sm120kitError
@@ -36,7 +36,7 @@ ends, or LOG cannot be read or is no log.
 @target_options(takes_snapshot=True)
 @checks_dir_option
 @option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.why/1) alone.")
-@text_option("-o", "--output", metavar="FILE", help="Write the answer to this file.")
+@output_option("Write the answer to this file.")
 def command(*, logs: Sequence[str], target: Asked, checks_dirs: Sequence[str], as_json: bool, output: str) -> int:
     """Say why a server failed: the first real error in its log, what it means, and what to do.
 

@@ -35,7 +35,10 @@ def read_suppressions(path: Path) -> tuple[Suppression, ...]:
             raise Sm120kitError(f"{path} is larger than 1 MiB: that is no suppression file")
         raw = msgspec.toml.decode(text)
     except OSError as error:
-        raise Sm120kitError(f"suppression file {path} cannot be read: {error.strerror}") from error
+        from sm120kit.snapshot.misnamed import near_file
+
+        hint = near_file(str(path), error)
+        raise Sm120kitError(f"suppression file {path} cannot be read: {error.strerror}", hint=hint) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Sm120kitError(f"suppression file {path} is not TOML: {error}") from error
     others = sorted(set(raw) - {"suppress"}) if isinstance(raw, dict) else []

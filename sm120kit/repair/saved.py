@@ -83,7 +83,11 @@ def _read(path: str) -> Plan:
             )
         return msgspec.json.decode(raw, type=Plan)
     except OSError as error:
-        raise Sm120kitError(f"{path} cannot be read: {error.strerror}", exit_code=code_of(error)) from error
+        from sm120kit.snapshot.misnamed import near_file
+
+        raise Sm120kitError(
+            f"{path} cannot be read: {error.strerror}", hint=near_file(path, error), exit_code=code_of(error)
+        ) from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise _refused(f"{path} is not a whole plan: {error}") from error
 

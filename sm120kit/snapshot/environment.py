@@ -83,9 +83,11 @@ def _of_file(path: str) -> dict[str, str]:
     try:
         content = Files().read(os.path.abspath(path))
     except OSError as error:
+        from sm120kit.snapshot.misnamed import near_file
+
         raise Sm120kitError(
             f"the environment file {path} cannot be read: {error.strerror}",
-            hint="Name a file of KEY=VALUE lines, or leave --env-file out",
+            hint=near_file(path, error, otherwise="Name a file of KEY=VALUE lines, or leave --env-file out"),
             exit_code=code_of(error),
         ) from error
     environment = parse_environment(content)

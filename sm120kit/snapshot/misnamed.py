@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import posixpath
 from collections.abc import Iterator
 
@@ -52,6 +54,13 @@ def holds_packages(files: Files, folder: str) -> bool:
         return any(name.endswith(_INSTALLED) for name in files.names(folder))
     except OSError:
         return True
+
+
+def near_file(path: str, error: OSError, *, otherwise: str = "") -> str:
+    """A question with the file of this machine that was probably meant; ``otherwise`` where ``error`` says anything
+    else than that nothing is there, or nothing is like it."""
+    near = _near(Files(), os.path.abspath(path)) if error.errno == errno.ENOENT else ""
+    return f"Did you mean {near if path.startswith('/') else os.path.relpath(near)}?" if near else otherwise
 
 
 def _package_folders(files: Files, start: str) -> Iterator[str]:

@@ -36,7 +36,10 @@ def load_snapshot(path: str) -> Snapshot:
     try:
         data = sys.stdin.buffer.read(SIZE_LIMIT + 1) if path == "-" else Files().read(path, SIZE_LIMIT + 1)
     except OSError as error:
-        raise _unreadable(f"snapshot {name} cannot be read: {error.strerror}") from error
+        from sm120kit.snapshot.misnamed import near_file
+
+        hint = near_file(path, error, otherwise=_TAKE_ONE)
+        raise _unreadable(f"snapshot {name} cannot be read: {error.strerror}", hint) from error
     if len(data) > SIZE_LIMIT:
         raise _unreadable(f"snapshot {name} is larger than {SIZE_LIMIT >> 20} MiB: that is no snapshot of ours")
     return parse_snapshot(data, name)

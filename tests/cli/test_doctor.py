@@ -77,9 +77,29 @@ def test_a_file_gets_the_report(sm120kit: Command, saved: Saved, tmp_path: Path)
     answer = sm120kit("doctor", "--snapshot", saved(BROKEN), "-o", str(output))
     assert (answer.code, answer.out, answer.err) == (1, "", "")
     assert CHECK in output.read_text()
-    answer = sm120kit("doctor", "--snapshot", saved(BROKEN), "-o", str(tmp_path / "no/such/folder"))
+    answer = sm120kit("doctor", "--snapshot", saved(BROKEN), "-o", str(tmp_path))
     assert answer.code == 2
-    assert "cannot be written: No such file or directory" in answer.err
+    assert "cannot be written: Is a directory" in answer.err
+
+
+@pytest.mark.parametrize("command", ["doctor", "smoke", "snapshot", "why", "plan", "diff", "env"])
+def test_that_a_file_has_no_folder_is_said_before_anything_is_read(
+    command: str, sm120kit: Command, tmp_path: Path
+) -> None:
+    words = ("x", "y")[: {"why": 1, "diff": 2}.get(command, 0)]
+    answer = sm120kit(command, *words, "-o", str(tmp_path / "nodir/x"))
+    assert (answer.code, answer.out) == (2, "")
+    assert f"cannot be written: there is no folder {tmp_path}/nodir" in answer.err
+
+
+@pytest.mark.parametrize("command", ["doctor", "smoke"])
+def test_a_file_whose_name_says_another_format(command: str, sm120kit: Command, saved: Saved, tmp_path: Path) -> None:
+    asked = (command, "--snapshot", saved(named()))
+    for ending, form in (("xml", "junit"), ("json", "json"), ("md", "markdown")):
+        output = str(tmp_path / f"x.{ending}")
+        answer = sm120kit(*asked, "-o", output)
+        assert answer.err == f"sm120kit: {output} is written as text\n  For what its name says: --format {form}\n"
+        assert sm120kit(*asked, "-o", output, "--format", "text").err == ""
 
 
 def test_only_and_skip(sm120kit: Command, saved: Saved) -> None:

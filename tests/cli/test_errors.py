@@ -40,3 +40,16 @@ def test_a_path_that_is_not_there(sm120kit: Command, tmp_path: Path, words: tupl
 @pytest.mark.parametrize(("number", "code"), [(errno.ENOENT, 2), (errno.EISDIR, 2), (errno.EACCES, 4), (errno.EIO, 4)])
 def test_one_that_is_there_and_cannot_be_read(number: int, code: int) -> None:
     assert code_of(OSError(number, os.strerror(number))) == code
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("doctor", "--env-file"), ("doctor", "--suppressions"), ("doctor", "--snapshot"), ("why",), ("fix", "--apply")],
+)
+def test_a_misspelt_file_is_answered_with_the_nearest(
+    sm120kit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "monday.json").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert sm120kit(*words, "monday.jsn").err.endswith("\n  Did you mean monday.json?\n")
+    assert sm120kit(*words, f"{tmp_path}/mnday.json").err.endswith(f"\n  Did you mean {tmp_path}/monday.json?\n")

@@ -17,6 +17,8 @@ from sm120kit.errors import TARGET_UNREADABLE, Sm120kitError
 
 _HEAD = 64 << 10
 
+_GIVE = "Give a file that a server or a compiler wrote, or - for standard input"
+
 _OTHER_COMPRESSIONS = {b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 """First bytes, and the program that writes to standard output what they compress."""
 
@@ -56,7 +58,12 @@ def open_log(path: str) -> Iterator[BinaryIO]:
             _refuse_endless(path)
         raw = io.BufferedReader(io.FileIO(sys.stdin.fileno() if path == "-" else path, closefd=path != "-"), _HEAD)
     except (OSError, ValueError) as error:
-        raise _unreadable(f"{name} cannot be opened: {_reason(error)}") from error
+        hint = _GIVE
+        if isinstance(error, OSError):
+            from sm120kit.snapshot.misnamed import near_file
+
+            hint = near_file(path, error, otherwise=_GIVE)
+        raise _unreadable(f"{name} cannot be opened: {_reason(error)}", hint) from error
     with raw:
         try:
             yield _as_text(raw, name)
@@ -135,7 +142,5 @@ def _reason(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _unreadable(
-    message: str, hint: str = "Give a file that a server or a compiler wrote, or - for standard input"
-) -> Sm120kitError:
+def _unreadable(message: str, hint: str = _GIVE) -> Sm120kitError:
     return Sm120kitError(message, hint=hint, exit_code=TARGET_UNREADABLE)
