@@ -1,7 +1,8 @@
 """A server will run fewer requests at a time than it is asked for
 
 ## What it finds
-A launch line that asks for more requests at a time than the plan says will be granted.
+A launch line that asks for more requests at a time than the plan says will be granted. A note: as many are granted, and
+the pool has no room for that many of 2,048 tokens each, so some are taken back and wait.
 
 ## Why it matters
 SGLang cuts the number, older versions without a word. Clients then wait in its queue, and what is measured is the

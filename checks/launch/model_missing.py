@@ -2,7 +2,7 @@
 
 ## What it finds
 A model that is neither a folder or file on this machine, nor a name that a hub could know, nor one that was
-downloaded while downloading is forbidden.
+downloaded while downloading is forbidden. In a rehearsal, which needs no model, a path that is not there is a warning.
 
 ## Why it matters
 SGLang takes a path that is not there for the name of a repository, and speaks of repositories and their form after

@@ -12,7 +12,7 @@ from sm120kit.fleet.spec import FleetSpec, ReplicaSpec
 
 def digest_of(spec: FleetSpec) -> str:
     """The same for two launches of the same; what is measured anew each time does not count."""
-    same = replace(spec, replicas=tuple(_without_measures(each) for each in spec.replicas))
+    same = replace(spec, remarks=(), replicas=tuple(_without_measures(each) for each in spec.replicas))
     # Once through JSON, as the supervisor gets it: there 3 becomes 3.0 where a float belongs.
     same = msgspec.json.decode(msgspec.json.encode(same), type=FleetSpec)
     return sha256(msgspec.json.encode(same)).hexdigest()

@@ -131,6 +131,8 @@ class FleetSpec(Struct, frozen=True):
     rehearsal: Rehearsal | None = None
     keep: bool = False
     """What runs goes on running where not all of it could be verified."""
+    remarks: tuple[str, ...] = ()
+    """What was known before the start and must stand beside the result."""
 
     def replica(self, index: int) -> ReplicaSpec:
         """The replica of that number."""

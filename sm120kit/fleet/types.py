@@ -164,6 +164,8 @@ class Fleet(Struct, frozen=True):
     """Tells whether a later launch asks for the same."""
     events: tuple[Event, ...] = ()
     """The latest ones, newest last."""
+    remarks: tuple[str, ...] = ()
+    """What was known before the start and must stand beside the result, as sentences without full stop."""
 
 
 class Leftover(Struct, frozen=True):

@@ -101,7 +101,7 @@ def _figures(fleet: Fleet) -> list[Row]:
     rates = [each.tokens_per_second for each in fleet.replicas if each.tokens_per_second is not None]
     if rates:
         rows.append(Row("decoding", f"{sum(rates):,.0f} tokens/s in sum", _shares(fleet)))
-    return rows
+    return [*rows, *(Row("note", remark) for remark in fleet.remarks)]
 
 
 def _shares(fleet: Fleet) -> str:

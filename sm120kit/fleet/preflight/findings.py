@@ -12,6 +12,11 @@ def stops(check: str, subject: str, message: str, evidence: Sequence[Evidence], 
     return Finding(check, Severity.ERROR, subject, message, tuple(evidence), tuple(remedies))
 
 
+def notes(check: str, subject: str, message: str, evidence: Sequence[Evidence], remedies: Sequence[Remedy]) -> Finding:
+    """Something worth knowing."""
+    return Finding(check, Severity.NOTE, subject, message, tuple(evidence), tuple(remedies))
+
+
 def warns(check: str, subject: str, message: str, evidence: Sequence[Evidence], remedies: Sequence[Remedy]) -> Finding:
     """Something that will run worse than it could: a warning."""
     return Finding(check, Severity.WARNING, subject, message, tuple(evidence), tuple(remedies))

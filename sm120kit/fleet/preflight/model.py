@@ -18,6 +18,7 @@ from sm120kit.fleet.preflight.types import Answer
 from sm120kit.fleet.preparation.model_place import ModelPlace
 from sm120kit.fleet.preparation.open_files import open_files
 from sm120kit.fleet.preparation.prepare import Prepared
+from sm120kit.fleet.preparation.remarks import missing_model
 from sm120kit.fleet.rehearsal import built_in
 from sm120kit.snapshot.facts import Fact, Unknown
 from sm120kit.snapshot.files import Files
@@ -39,6 +40,10 @@ _AGAIN = Manual("Download the model again: what is whole already is kept", ("hf 
 def ask_model(prepared: Prepared, environment: Mapping[str, str]) -> Answer:
     """Its folder with configuration, weights and tokenizer; or why there is none to look at."""
     place, line = prepared.place, prepared.case.request.launch
+    if prepared.spec.rehearsal and place.kind == "nothing":
+        return Answer(
+            "model", f"{place.name} is not there, and a rehearsal needs no model", (_nothing_to_rehearse(place),)
+        )
     if prepared.spec.rehearsal and (not place.folder or place.folder == built_in.FOLDER):
         return Answer("model", "a rehearsal needs no model")
     assert line is not None
@@ -62,11 +67,32 @@ def ask_model(prepared: Prepared, environment: Mapping[str, str]) -> Answer:
     return Answer("model", looked if findings else f"{parts} in {place.folder}", findings)
 
 
-def _not_there(place: ModelPlace) -> Finding:
+def _nothing_to_rehearse(place: ModelPlace) -> Finding:
+    """A rehearsal goes on without a model; a mistyped path must not look as if it had been rehearsed."""
+    path, above = _way_to(place)
+    return warns(
+        _MISSING,
+        place.name,
+        missing_model(place),
+        [at(f"the last folder on the way that is there: {above}", path)],
+        [
+            Manual("Name the folder that holds its config.json, and the plan is made for it", (f"ls -l {above}",)),
+            Manual("Rehearse without a model: leave it out"),
+        ],
+    )
+
+
+def _way_to(place: ModelPlace) -> tuple[str, str]:
+    """The path that was named, and the last folder on the way to it that is there."""
     path = os.path.abspath(os.path.expanduser(place.name))
     above = path
     while above != "/" and not os.path.lexists(above):
         above = os.path.dirname(above)
+    return path, above
+
+
+def _not_there(place: ModelPlace) -> Finding:
+    path, above = _way_to(place)
     return stops(
         _MISSING,
         place.name,

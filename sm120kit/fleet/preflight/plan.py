@@ -8,10 +8,11 @@ from sm120kit.capacity.types import Plan
 from sm120kit.diagnosis.findings import at
 from sm120kit.diagnosis.types import Evidence, Finding, Manual
 from sm120kit.fleet.preflight.busy import is_busy
-from sm120kit.fleet.preflight.findings import stops, warns
+from sm120kit.fleet.preflight.findings import notes, stops, warns
 from sm120kit.fleet.preflight.types import Answer, ServerPlan
 from sm120kit.fleet.preparation.forecast import Forecast
 from sm120kit.fleet.preparation.prepare import Prepared
+from sm120kit.fleet.preparation.remarks import crowded
 
 _GIB = 1 << 30
 _MOST_WAYS = 3
@@ -57,7 +58,11 @@ def _words(each: ServerPlan) -> str:
     if each.plan.predicted.failure:
         return f"{servers} will not start: {each.plan.predicted.failure}"
     requested = each.plan.requested if each.plan.requested is not None else "as many as fit"
-    return f"{servers}: requested {requested}, predicted {each.plan.predicted.granted} each"
+    predicted = each.plan.predicted
+    room = (
+        f", with room for {predicted.together} of {predicted.tokens_each:,} tokens each" if crowded(each.plan) else ""
+    )
+    return f"{servers}: requested {requested}, predicted {predicted.granted} each{room}"
 
 
 def _findings(each: ServerPlan, prepared: Prepared) -> Iterator[Finding]:
@@ -85,18 +90,13 @@ def _findings(each: ServerPlan, prepared: Prepared) -> Iterator[Finding]:
         )
     elif plan.requested is not None and plan.predicted.granted < plan.requested:
         yield _fewer(plan, subject, evidence)
+    elif text := crowded(plan):
+        yield notes("launch.fewer-granted", subject, text, [*(at(each) for each in plan.notes), *evidence], _best(plan))
 
 
 def _fewer(plan: Plan, subject: str, evidence: list[Evidence]) -> Finding:
-    best, granted = plan.best.max_running_requests, plan.predicted.granted
-    remedies = []
-    if best > granted:
-        remedies.append(
-            Manual(
-                f"Ask for {best}, which is granted ({plan.best.tokens_per_request:,} tokens each)",
-                (" ".join(plan.best.arguments),) if plan.best.arguments else (),
-            )
-        )
+    granted = plan.predicted.granted
+    remedies = _best(plan) if plan.best.max_running_requests > granted else []
     return warns(
         "launch.fewer-granted",
         subject,
@@ -104,6 +104,18 @@ def _fewer(plan: Plan, subject: str, evidence: list[Evidence]) -> Finding:
         [*(at(text) for text in plan.notes), *evidence],
         [*remedies, *_ways(plan)],
     )
+
+
+def _best(plan: Plan) -> list[Manual]:
+    best = plan.best
+    if not best.max_running_requests:
+        return []
+    return [
+        Manual(
+            f"Ask for {best.max_running_requests}, which is granted ({best.tokens_per_request:,} tokens each)",
+            (" ".join(best.arguments),) if best.arguments else (),
+        )
+    ]
 
 
 def _ways(plan: Plan) -> list[Manual]:

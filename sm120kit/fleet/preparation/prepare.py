@@ -19,6 +19,7 @@ from sm120kit.fleet.preparation.gpus_of import refuse_split
 from sm120kit.fleet.preparation.make_spec import Ground, make_spec, replica_groups
 from sm120kit.fleet.preparation.model_place import ModelPlace, place_model
 from sm120kit.fleet.preparation.open_files import open_files
+from sm120kit.fleet.preparation.remarks import remarks_of
 from sm120kit.fleet.preparation.settle_arguments import Settled, settle_arguments, settled
 from sm120kit.fleet.preparation.target_read import TargetRead
 from sm120kit.fleet.preparation.warm_key import warm_key
@@ -104,6 +105,7 @@ def prepare(order: Order, environment: Mapping[str, str] | None = None) -> Prepa
             ),
         ),
     )
+    spec = replace(spec, remarks=remarks_of(place, plans, rehearsal=order.rehearse))
     if order.rehearse:
         from sm120kit.fleet.preparation.read_rehearsal import refuse_faults_of_nobody
 

@@ -252,6 +252,7 @@ def _first_state(spec: FleetSpec, mark: str, runtime: str) -> Fleet:
         updated=now,
         drain_s=spec.limits.drain,
         spec_digest=digest_of(spec),
+        remarks=spec.remarks,
     )
 
 

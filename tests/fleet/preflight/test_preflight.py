@@ -182,7 +182,19 @@ def test_without_a_plan_a_tenth_of_the_card_is_too_much(prepared: Prepare) -> No
 
 def test_requested_and_predicted(model: Path) -> None:
     made = rehearsed("--max-running-requests", "64", model=str(model))
-    assert ask_plan(made, {}).text == "2 servers: requested 64, predicted 64 each"
+    answer = ask_plan(made, {})
+    assert answer.text == "2 servers: requested 64, predicted 64 each, with room for 40 of 2,048 tokens each"
+    found = only(answer.findings)
+    assert (found.check, found.severity) == ("launch.fewer-granted", Severity.NOTE)
+    assert found.message.startswith("a server grants 64, and its pool has room for 40 of 2,048 tokens each")
+    assert made.spec.remarks == (found.message,)
+
+
+def test_requests_that_all_fit(model: Path) -> None:
+    made = rehearsed("--max-running-requests", "8", model=str(model))
+    answer = ask_plan(made, {})
+    assert (answer.text, answer.findings) == ("2 servers: requested 8, predicted 8 each", ())
+    assert made.spec.remarks == ()
 
 
 @pytest.mark.parametrize("gpu", ["rtx-pro-6000x2", "rtx-5090x2", "b200", "h200x2"])
@@ -320,6 +332,16 @@ def test_dummy_weights_and_a_tokenizer_elsewhere(model: Path) -> None:
 def test_what_is_no_path_and_no_name(name: str) -> None:
     found = only(model_findings(rehearsed(model=name)))
     assert (found.check, found.severity) == ("launch.model-missing", Severity.ERROR)
+
+
+def test_a_rehearsal_of_a_path_that_is_not_there_says_so() -> None:
+    made = rehearsed(model="/models/typo")
+    found = only(ask_model(made, {}).findings)
+    assert (found.check, found.severity) == ("launch.model-missing", Severity.WARNING)
+    assert "there is no model at /models/typo" in found.message
+    assert made.spec.remarks == (found.message,)
+    assert not ask_model(rehearsed(), {}).findings
+    assert rehearsed(model="Qwen/Qwen3-32B").spec.remarks == ()
 
 
 def test_a_model_of_the_hub(tmp_path: Path) -> None:
