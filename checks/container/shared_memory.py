@@ -25,6 +25,7 @@ from sm120kit.diagnosis import (
     Case,
     Finding,
     Known,
+    LogRemedy,
     Manual,
     NotApplicable,
     Severity,
@@ -36,14 +37,51 @@ from sm120kit.diagnosis import (
 )
 from sm120kit.diagnosis.serving import gpu_count
 
+_MESSAGE = "/dev/shm, which NCCL needs to connect the GPUs, is full or too small: containers get 64 MiB by default"
+_ENLARGE = (
+    LogRemedy(
+        "In Docker or Podman: start the container with more of it, or with the host's",
+        ("docker run --shm-size=16g IMAGE", "docker run --ipc=host IMAGE"),
+    ),
+    LogRemedy("In Kubernetes: mount an emptyDir with medium: Memory at /dev/shm"),
+    LogRemedy(
+        "On a host: see what fills it, files of ended servers among it, and enlarge it",
+        ("df -h /dev/shm", "ls -l /dev/shm", "mount -o remount,size=16G /dev/shm"),
+    ),
+)
+
 SIGNATURES = [
     Signature(
-        pattern=r"Error while creating shared memory segment /dev/shm/nccl-"
+        pattern=r"Error while creating shared memory segment (?:/dev/shm/)?nccl-"
         r"|posix_fallocate failed: No space left on device",
         rank="cause",
         example="NCCL WARN Error while creating shared memory segment /dev/shm/nccl-Cn9XbH (size 9637888)",
         look_alike="OSError: [Errno 28] No space left on device: '/var/tmp/model.safetensors'",
         source="NVIDIA/nccl#342, #1518",
+        message=_MESSAGE,
+        remedies=_ENLARGE,
+    ),
+    Signature(
+        pattern=r"failed to extend (?P<file>/dev/shm/\S+) to (?P<bytes>\d+) bytes",
+        rank="cause",
+        example="node1:15016:15201 [1] misc/shmutils.cc:87 NCCL WARN Error: failed to extend /dev/shm/nccl-YrFC5V to "
+        "33030532 bytes, error: No space left on device (28)",
+        look_alike="OSError: [Errno 28] No space left on device: '/srv/cache/nccl-YrFC5V'",
+        source="ai-dynamo/dynamo#1408; pytorch/ci-infra#490; NCCL 2.27: misc/shmutils.cc",
+        versions="NCCL 2.19 and later",
+        message=_MESSAGE,
+        remedies=_ENLARGE,
+    ),
+    Signature(
+        pattern=r"NCCL WARN Call to \w+ failed ?: No space left on device",
+        rank="cause",
+        example="gpu2:2143:2561 [1] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on "
+        "device",
+        look_alike="gpu2:2143:2561 [1] NCCL WARN Call to bind failed : Address already in use",
+        source="NVIDIA/nccl#290, #525",
+        versions="NCCL up to 2.18",
+        message=_MESSAGE,
+        remedies=_ENLARGE,
     ),
 ]
 

@@ -31,6 +31,7 @@ from sm120kit.diagnosis import (
     Evidence,
     Finding,
     Known,
+    LogRemedy,
     Manual,
     NotApplicable,
     Signature,
@@ -49,6 +50,27 @@ SIGNATURES = [
         example="Failed to initialize NVML: Driver/library version mismatch",
         look_alike="Failed to initialize NVML: Unknown Error",
         source="NVIDIA/nvidia-container-toolkit#394; tinygrad/open-gpu-kernel-modules#47",
+    ),
+    Signature(
+        pattern=r"system has unsupported display driver / cuda driver combination|cudaErrorSystemDriverMismatch",
+        rank="cause",
+        example="RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before "
+        "calling NumCudaDevices() that might have already set an error? Error 803: system has unsupported "
+        "display driver "
+        "/ cuda driver combination",
+        look_alike="Error 804: forward compatibility was attempted on non supported HW",
+        source="llm-d/llm-d#706; NVIDIA/nvidia-docker#1256; CUDA runtime: cudaErrorSystemDriverMismatch",
+        message="The libcuda.so.1 that is loaded and the kernel module of the driver are of different versions",
+        remedies=(
+            LogRemedy(
+                "Compare the two; after an update of the driver, reboot, and start containers anew",
+                ("cat /proc/driver/nvidia/version", "ldconfig -p | grep libcuda.so.1"),
+            ),
+            LogRemedy(
+                "In a container: take the image's own libcuda (/usr/local/cuda/compat) off LD_LIBRARY_PATH",
+                ("printenv LD_LIBRARY_PATH",),
+            ),
+        ),
     ),
 ]
 

@@ -15,7 +15,9 @@ follows from what is there: libraries, kernel module, device nodes, NVML's own e
 not apply where hardware is named by `--gpu`, nor to an unpacked image.
 
 ## Remedy
-Depends on the part that is lacking; the finding names it for the kind of container it is in.
+In a container, start it with the GPUs (`docker run --gpus all`, which needs nvidia-container-toolkit on the host);
+see that CUDA_VISIBLE_DEVICES hides none; on a host, install the driver or load its module. The doctor names the part
+that is lacking, for the kind of container it is in.
 
 ## Sources
 - NVIDIA/open-gpu-kernel-modules#872: closed modules drive no Blackwell GPU ("No devices were found"); #862: BAR space
@@ -32,6 +34,7 @@ from sm120kit.diagnosis import (
     Evidence,
     Finding,
     Known,
+    LogRemedy,
     Manual,
     Remedy,
     Signature,
@@ -45,6 +48,18 @@ from sm120kit.diagnosis import (
 from sm120kit.diagnosis.drivers import SUBJECT, VERSION_MISMATCH, nvml_error, require_own_machine
 from sm120kit.diagnosis.gpus import models_by_pci
 
+_LOOK = (
+    LogRemedy(
+        "In a container: start it with the GPUs; the host needs the package nvidia-container-toolkit for that",
+        ("docker run --gpus all IMAGE",),
+    ),
+    LogRemedy(
+        "See what the driver shows, and that CUDA_VISIBLE_DEVICES is not empty and names no GPU that is not there",
+        ("nvidia-smi -L", "printenv CUDA_VISIBLE_DEVICES"),
+    ),
+    LogRemedy("Let the doctor say which part is lacking", ("sm120kit doctor --only 'driver.*' --only 'container.*'",)),
+)
+
 SIGNATURES = [
     Signature(
         pattern=r"Failed to initialize NVML: (?!Driver/library version mismatch)\w|^No devices were found"
@@ -53,6 +68,20 @@ SIGNATURES = [
         example="RuntimeError: No CUDA GPUs are available",
         look_alike="Failed to initialize NVML: Driver/library version mismatch",
         source="torch/cuda/__init__.py; NVIDIA/nvidia-container-toolkit#251; NVIDIA/open-gpu-kernel-modules#872",
+        message="CUDA found no GPU: none was handed to this container, CUDA_VISIBLE_DEVICES hides them, or the "
+        "driver does "
+        "not answer",
+        remedies=_LOOK,
+    ),
+    Signature(
+        pattern=r"\b(?P<library>lib(?:cuda|nvidia-ml)\.so\.1): cannot open shared object file",
+        rank="cause",
+        example="ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
+        look_alike="ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",
+        source="sgl-project/sglang#4778; xorbitsai/inference#2865",
+        message="{library}, a library of the driver, is not here: the container was started without the GPUs, or no "
+        "driver is installed",
+        remedies=_LOOK,
     ),
 ]
 

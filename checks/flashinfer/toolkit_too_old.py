@@ -58,7 +58,7 @@ SIGNATURES = [
         source="flashinfer-python 0.6.7.post2, 0.6.12, 0.7.1 compilation_context.py; flashinfer#3675",
     ),
     Signature(
-        pattern=r"No supported CUDA architectures found for major versions \[12"
+        pattern=r"No supported CUDA architectures found for major versions \[(?:\d+, )*12"
         r"|FlashInfer requires GPUs with sm75 or higher",
         rank="cause",
         example="RuntimeError: No supported CUDA architectures found for major versions [12].",

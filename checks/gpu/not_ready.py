@@ -52,7 +52,8 @@ SIGNATURES = [
         ),
     ),
     Signature(
-        pattern=r"CUDA error: invalid device ordinal|cudaErrorInvalidDevice\b",
+        pattern=r"CUDA error: invalid device ordinal|cudaErrorInvalidDevice\b|Cuda failure(?: \d+)? 'invalid "
+        r"device ordinal'",
         rank="cause",
         example="torch.AcceleratorError: CUDA error: invalid device ordinal",
         look_alike="CUDA error: invalid argument",

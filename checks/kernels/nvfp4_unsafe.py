@@ -66,6 +66,26 @@ SIGNATURES = [
         message="A CuTe-DSL kernel made for compute capability 10.x was asked for on {device}",
         remedies=(LogRemedy("Leave the choice of FP4 and MoE kernels to SGLang"),),
     ),
+    Signature(
+        pattern=r"Failed to (?:run|initialize) cutlass FP4 gemm(?: on (?P<device>sm\w+))?",
+        rank="cause",
+        example="RuntimeError: [FP4 gemm Runner] Failed to run cutlass FP4 gemm on sm120. Error: Error Internal",
+        look_alike="[FP4 gemm Runner] Using cutlass FP4 gemm on sm120",
+        source="vllm-project/vllm#24377, #30163; NVIDIA/cutlass#3096; FlashInfer: fp4_gemm_template_sm120.h",
+        versions="FlashInfer, TensorRT-LLM kernels; mostly on compute capability 12.1 (GB10)",
+        message="FlashInfer's CUTLASS kernel for FP4 cannot run[[ on {device}|]]: it asks for more shared memory "
+        "than the GPU "
+        "has, or was built for another one",
+        remedies=(
+            LogRemedy("Take another FP4 kernel", ("--fp4-gemm-backend flashinfer_cudnn",), "sglang"),
+            LogRemedy(
+                "For a mixture of experts, marlin, which computes in 16 bits",
+                ("--moe-runner-backend marlin",),
+                "sglang",
+            ),
+            LogRemedy("Take marlin, which computes in 16 bits", ("export VLLM_NVFP4_GEMM_BACKEND=marlin",), "vllm"),
+        ),
+    ),
 ]
 
 

@@ -74,4 +74,18 @@ SIGNATURES = [
             ),
         ),
     ),
+    Signature(
+        pattern=r"Free memory on device (?:(?P<device>\S+) )?\((?P<free>[\d.]+)/(?P<total>[\d.]+) GiB\) on "
+        r"startup is less than "
+        r"desired GPU memory utilization \((?P<share>[\d.]+), (?P<wanted>[\d.]+) GiB\)",
+        rank="cause",
+        example="ValueError: Free memory on device cuda:0 (12.38/287.69 GiB) on startup is less than desired GPU "
+        "memory "
+        "utilization (0.92, 264.67 GiB). Decrease GPU memory utilization or reduce GPU memory used by other processes.",
+        look_alike="Free memory on device cuda:0: 280.11 GiB of 287.69 GiB on startup",
+        source="vLLM: v1/worker/utils.py",
+        versions="vLLM 0.9 and later",
+        message="vLLM wants {wanted} GiB of the GPU and {free} of {total} GiB are free: something else uses the rest",
+        remedies=(_WHO, LogRemedy("Ask for less", ("--gpu-memory-utilization VALUE",))),
+    ),
 ]

@@ -43,8 +43,8 @@ SIGNATURES = [
         source="torch 2.11: TCPStore.cpp, ProcessGroupNCCL.cpp",
     ),
     Signature(
-        pattern=r"NCCL error in: .*(?:unhandled (?:cuda|system) error|internal "
-        r"error)|ncclUnhandledCudaError|ncclInternalError: ",
+        pattern=r"NCCL error(?: in)?: .*(?:unhandled (?:cuda|system) error|internal error)|ncclUnhandledCudaError"
+        r"|ncclSystemError: System call|ncclInternalError: ",
         rank="wrapper",
         example="torch.distributed.DistBackendError: NCCL error in: "
         "/pytorch/torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:94, "

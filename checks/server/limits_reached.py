@@ -25,7 +25,8 @@ FAILURE = log_failure("server.limits-reached")
 
 SIGNATURES = [
     Signature(
-        pattern=r"^(?!.*(?:/dev/shm|posix_fallocate|shared memory)).*(?:\[Errno 28\] |: |^)No space left on device",
+        pattern=r"^(?!.*(?:/dev/shm|posix_fallocate|shared memory|NCCL WARN)).*(?:\[Errno 28\] |: |^)No space "
+        r"left on device",
         rank="cause",
         example="OSError: [Errno 28] No space left on device: '/srv/me/.cache/flashinfer/0.7.2/120f/cached_ops'",
         look_alike="Error while creating shared memory segment /dev/shm/nccl-0 (size 9637888): No space left on device",

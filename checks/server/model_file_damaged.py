@@ -1,8 +1,8 @@
-"""A file of weights is cut off or damaged
+"""A file of weights is missing, cut off or damaged
 
 ## What it finds
-Weights that cannot be read: a download that was interrupted, a Git LFS pointer in place of the file, a disk that was
-full.
+Weights that are not there or cannot be read: a download that was interrupted, a Git LFS pointer in place of the file,
+a disk that was full.
 
 ## Why it matters
 The server fails minutes into loading, with words about headers and metadata.
@@ -30,6 +30,23 @@ _REMEDY = LogRemedy(
 )
 
 SIGNATURES = [
+    Signature(
+        pattern=r"^FileNotFoundError: (?:\[Errno 2\] )?No such file or directory: "
+        r"[\"'](?P<path>[^\"']+\.(?:safetensors|bin|pt))[\"']",
+        rank="cause",
+        example='FileNotFoundError: No such file or directory: "/root/Qwen1.5-7B/model-00001-of-00004.safetensors"',
+        look_alike='FileNotFoundError: No such file or directory: "/root/Qwen1.5-7B/notes.txt"',
+        source="hiyouga/LlamaFactory#3340; lyogavin/airllm#214",
+        message="The weights are not whole: {path} is named by their index and not there",
+        remedies=(
+            LogRemedy(
+                "Compare the folder with its index, and download again what is missing", ("ls -lL $(dirname {path})",)
+            ),
+            LogRemedy(
+                "If it is a link into a cache that was not mounted: mount that folder too", ("readlink -f {path}",)
+            ),
+        ),
+    ),
     Signature(
         pattern=r"SafetensorError: Error while deserializing header: (?P<reason>\w+)",
         rank="cause",

@@ -80,6 +80,27 @@ SIGNATURES = [
         remedies=(_LOOK,),
     ),
     Signature(
+        pattern=r"^\S*(?:Error|Timeout): .*(?:Failed to resolve 'huggingface\.co'|host='huggingface\.co', port=\d+\))",
+        rank="cause",
+        example="urllib3.exceptions.MaxRetryError: HTTPSConnectionPool(host='huggingface.co', port=443): Max retries "
+        "exceeded with url: /Qwen/Qwen3-8B/resolve/main/config.json",
+        look_alike="'HTTPSConnectionPool(host='huggingface.co', port=443): Read timed out.' thrown while "
+        "requesting HEAD https://huggingface.co/Qwen/Qwen3-8B/resolve/main/config.json, retrying in 1 s",
+        source="urllib3: exceptions.py; jhc13/taggui#307",
+        message="huggingface.co cannot be reached from here: no name server, no way out, or a proxy that was not named",
+        remedies=(
+            LogRemedy(
+                "See whether the machine, or the container, reaches it",
+                ("curl -sI https://huggingface.co", "printenv HTTPS_PROXY"),
+            ),
+            LogRemedy(
+                "With the model in the cache of this machine already: do not ask the network",
+                ("export HF_HUB_OFFLINE=1",),
+            ),
+            LogRemedy("Else download it where there is a network, and give its folder as --model-path"),
+        ),
+    ),
+    Signature(
         pattern=r"GatedRepoError|RepositoryNotFoundError|LocalEntryNotFoundError|We couldn't connect to "
         r"'https://huggingface",
         rank="cause",

@@ -59,7 +59,9 @@ SIGNATURES = [
         ),
     ),
     Signature(
-        pattern=r"Please pass the argument `trust_remote_code=True` to allow custom code to be run",
+        pattern=r"Please pass the argument `trust_remote_code=True`(?! to load the dataset)"
+        r"|^ValueError: The repository .{1,200} contains custom code which must be executed to correctly load "
+        r"the model",
         rank="cause",
         example="ValueError: The repository /models/new contains custom code which must be executed to correctly "
         "load the "

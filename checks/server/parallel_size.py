@@ -50,4 +50,29 @@ SIGNATURES = [
         message="A tensor-parallel size of {size} is more than the {experts} experts of the model",
         remedies=_REMEDIES,
     ),
+    Signature(
+        pattern=r"attention heads \((?P<heads>\d+)\) must be divisible by (?:tensor parallel "
+        r"size|tp_size)\W*(?P<size>\d+)",
+        rank="cause",
+        example="ValueError: Total number of attention heads (52) must be divisible by tensor parallel size (3).",
+        look_alike="Total number of attention heads: 52",
+        source="vllm-project/vllm#414, #52535",
+        versions="vLLM",
+        message="{heads} attention heads cannot be split over {size} GPUs",
+        remedies=(
+            LogRemedy("Take a tensor-parallel size that divides {heads}, and the remaining GPUs for more replicas"),
+        ),
+    ),
+    Signature(
+        pattern=r"^(?:AssertionError|ValueError): (?P<whole>\d+) is not divisible by (?P<size>\d+)$",
+        rank="cause",
+        example="AssertionError: 16 is not divisible by 6",
+        look_alike="AssertionError: batch of 16 is not divisible by 6",
+        source="SGLang 0.5.12: distributed/utils.py (ensure_divisibility); gpustack/gpustack#4769",
+        versions="SGLang 0.5.x, vLLM",
+        message="{whole} of something, mostly attention heads, cannot be split over {size} GPUs",
+        remedies=(
+            LogRemedy("Take a --tp-size that divides {whole}, and the remaining GPUs for more replicas or --dp-size"),
+        ),
+    ),
 ]

@@ -8,6 +8,8 @@ import pytest
 
 from sm120kit.diagnosis.catalogue import PAGE_HEADINGS, read_catalogue
 from sm120kit.diagnosis.logs.literals import required_words
+from sm120kit.diagnosis.logs.templates import filled
+from sm120kit.diagnosis.logs.told import ARGUMENTS
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.diagnosis.run import run_check
 from tests.cases.harness import DataCase, read_cases
@@ -69,13 +71,13 @@ def test_signatures_match_their_example_and_not_their_look_alike(entry: Check | 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
 def test_messages_and_remedies_name_groups_that_are_there(entry: Check | LogFailure) -> None:
     for signature in entry.signatures:
-        groups = re.compile(signature.pattern).groupindex
+        names = (*re.compile(signature.pattern).groupindex, *ARGUMENTS, "sglang_version")
         texts = [signature.message]
         for remedy in signature.remedies:
             assert not remedy.text.startswith("Or ")
             texts += [remedy.text, *remedy.commands]
         for text in texts:
-            text.format_map(dict.fromkeys(groups, "x"))
+            assert filled(text, dict.fromkeys(names, "x")) is not None, text
         if signature.rank != "wrapper":
             assert signature.message or entry.title
             assert not signature.message.endswith(".")

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from sm120kit.diagnosis.catalogue import read_catalogue
+from sm120kit.diagnosis.logs.templates import filled
+from sm120kit.diagnosis.logs.told import ARGUMENTS
 from sm120kit.diagnosis.run import run_check
 from sm120kit.diagnosis.types import Manual
 from tests.cases.harness import read_cases
@@ -33,7 +35,9 @@ def commands_of_signatures() -> Iterator[str]:
             found = re.search(signature.pattern, signature.example)
             assert found
             for remedy in signature.remedies:
-                yield from (command.format_map(found.groupdict("x")) for command in remedy.commands)
+                for command in remedy.commands:
+                    for told in ({}, {**dict.fromkeys(ARGUMENTS, "x"), "sglang_version": "0.5.23"}):
+                        yield filled(command, {**told, **found.groupdict("x")}) or ""
 
 
 def refused(command: str) -> str:

@@ -56,13 +56,15 @@ _COMMAND = re.compile(
     r"[\w./-]*python[\d.]*\s+-m\s+vllm\.entrypoints\S*)\s+(?!<)[^'\"<>\[\]]*--\w[^<>]*)"
 )
 
-_ARGUMENTS = (
+ARGUMENTS = (
     "model_path", "quantization", "dtype", "kv_cache_dtype", "tp_size", "dp_size", "pp_size", "attention_backend",
     "prefill_attention_backend", "decode_attention_backend", "moe_runner_backend", "mem_fraction_static",
     "max_running_requests", "max_total_tokens", "context_length", "chunked_prefill_size", "cuda_graph_max_bs",
     "cuda_graph_max_bs_decode", "node_rank", "max_mamba_cache_size", "mamba_full_memory_ratio", "speculative_algorithm",
 )  # fmt: skip
-_ARGUMENT = re.compile(rf"(?<![\w'])'?({'|'.join(_ARGUMENTS)})'?(?:=|: )('[^']*'|[^,)}}\s]+)")
+"""Settings of a server that are read, which templates may name."""
+
+_ARGUMENT = re.compile(rf"(?<![\w'])'?({'|'.join(ARGUMENTS)})'?(?:=|: )('[^']*'|[^,)}}\s]+)")
 
 _LONGEST_COMMAND = 4000
 _MOST_VERSIONS = 40

@@ -32,6 +32,8 @@ _READY = "ready"
 """Message of the stage at which a start has ended."""
 
 _KILLED = ("memory.host-killed", "wrapper")
+_SILENT = ("multigpu.rank-gone", "wrapper")
+_ASK_NCCL = "With NCCL_DEBUG=WARN in the environment of the next start, NCCL writes what failed"
 _AFTER_ITSELF = (
     "`Killed` in line {} is how SGLang ends its own processes then, and no sign that the machine's memory ran out"
 )
@@ -39,7 +41,7 @@ _AFTER_ITSELF = (
 _ARE_WORDS = frozenset({"flags"})
 """Values that are several words of a command line."""
 
-_NAMES = ("Python", "Triton", "Blackwell", "Hopper")
+_NAMES = ("Docker", "Python", "Triton", "Blackwell", "Hopper")
 """Names that are written as ordinary words are."""
 
 
@@ -101,6 +103,8 @@ def _without_error(scanned: Scan) -> str:
         "this one was cut off"
     )
     killed = scanned.hits.get(_KILLED)
+    if _SILENT in scanned.hits:
+        said = f"{said}. {_ASK_NCCL}"
     return f"{said}. {_AFTER_ITSELF.format(killed.line.line)}" if killed else said
 
 
