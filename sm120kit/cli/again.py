@@ -50,7 +50,12 @@ def examined_again() -> Again:
     launch = " -- ..." if click.get_current_context().params.get("sglang_arguments") else ""
     no_repair = typed_again(_NOTHING_RUNS)
     repair = "" if no_repair else f"sm120kit fix{typed_again(TARGET)}"
-    return Again(repair, f"sm120kit doctor{options} -v{launch}", f"sm120kit prove{typed_again(TARGET)}")
+    return Again(
+        repair,
+        f"sm120kit doctor{options} -v{launch}",
+        f"sm120kit prove{typed_again(TARGET)}",
+        typed_again(("checks_dirs",)),
+    )
 
 
 def _words(option: str, value: object) -> list[str]:

@@ -11,6 +11,7 @@ from sm120kit.cli.options import option
 from sm120kit.cli.text_option import text_option
 
 if TYPE_CHECKING:
+    from sm120kit.diagnosis.catalogue import Catalogue
     from sm120kit.diagnosis.types import Suppression
 
 checks_dir_option = option(
@@ -40,6 +41,19 @@ def complete_check(context: click.Context, _parameter: click.Parameter, incomple
 
     folders: Sequence[str] = context.params.get("checks_dirs") or ()
     return [check_id for check_id in read_catalogue(folders).checks if check_id.startswith(incomplete)]
+
+
+def catalogue_of(folders: Sequence[str], *, failures: bool = True) -> Catalogue:
+    """The catalogue with the checks of ``--checks-dir``; what is not as it should be with these is said."""
+    from sm120kit.diagnosis.catalogue import read_catalogue
+
+    catalogue = read_catalogue(folders, failures=failures)
+    if catalogue.remarks:
+        from sm120kit.cli.saying import say
+
+        for remark in catalogue.remarks:
+            say(remark)
+    return catalogue
 
 
 def suppressions_in(path: str) -> tuple[Suppression, ...]:

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from sm120kit.cli.check_options import checks_dir_option, complete_check
+from sm120kit.cli.check_options import catalogue_of, checks_dir_option, complete_check
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.text_option import filled
-from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.diagnosis.types import CHECKS_SCHEMA, CheckList, ListedCheck
 from sm120kit.errors import GOOD
@@ -25,7 +24,7 @@ def command(*, glob: str, checks_dirs: Sequence[str], as_json: bool) -> int:
 
     With FAMILY only those of it, as in: sm120kit checks toolkit. It may be a glob over ids: '*cccl*'.
     """
-    entries = read_catalogue(checks_dirs).entries
+    entries = catalogue_of(checks_dirs).entries
     if glob:
         from sm120kit.diagnosis.selection import matching
 

@@ -9,6 +9,7 @@ import click
 from msgspec.structs import replace
 
 from sm120kit.cli.check_options import (
+    catalogue_of,
     checks_dir_option,
     complete_check,
     fail_on_option,
@@ -24,7 +25,6 @@ from sm120kit.cli.saying import say
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.cli.text_option import output_option, text_option
 from sm120kit.diagnosis.case import Case
-from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check
 from sm120kit.diagnosis.report import exit_code
 from sm120kit.diagnosis.selection import select
@@ -93,7 +93,7 @@ def command(
     form = format_of(form, output, as_json=as_json)
     request = target.request()
     lived_with = suppressions_in(suppressions)
-    catalogue = read_catalogue(checks_dirs, failures=proving)
+    catalogue = catalogue_of(checks_dirs, failures=proving)
     chosen = select(catalogue.checks, only, skip)
     if proving and (target.snapshot or target.options.of_image):
         raise Sm120kitError(

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import click
 
-from sm120kit.cli.check_options import checks_dir_option, complete_check
+from sm120kit.cli.check_options import catalogue_of, checks_dir_option, complete_check
 from sm120kit.cli.options import subcommand
 from sm120kit.cli.output import write_result
-from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check, LogFailure
 from sm120kit.errors import GOOD
 from sm120kit.text import visible
@@ -25,7 +24,7 @@ def command(*, check_id: str, checks_dirs: Sequence[str]) -> int:
     Example:
       sm120kit explain toolkit.nv-target-missing
     """
-    write_result(_page(read_catalogue(checks_dirs).get(check_id)))
+    write_result(_page(catalogue_of(checks_dirs).get(check_id)))
     return GOOD
 
 

@@ -12,6 +12,7 @@ import click
 from msgspec.structs import replace
 
 from sm120kit.cli.check_options import (
+    catalogue_of,
     checks_dir_option,
     fail_on_option,
     format_of,
@@ -28,7 +29,6 @@ from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.cli.text_option import output_option, text_option
 from sm120kit.diagnosis.case import Case, Request
-from sm120kit.diagnosis.catalogue import read_catalogue
 from sm120kit.diagnosis.registry import Check
 from sm120kit.diagnosis.types import FailOn, ProofReport
 from sm120kit.errors import GOOD, Sm120kitError
@@ -130,7 +130,7 @@ def command(
         raise Sm120kitError("--requirement goes with --render", hint="It is what a CI job installs; see --help")
     form = format_of(form, output, as_json=as_json)
     lived_with = suppressions_in(suppressions)
-    checks = read_catalogue(checks_dirs).checks
+    checks = catalogue_of(checks_dirs).checks
     if level != "static" and (target.snapshot or target.options.of_image):
         raise Sm120kitError(
             f"--level {level} runs the target's programs, and a snapshot or an image has none that can be run",

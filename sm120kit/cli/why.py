@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import click
 
-from sm120kit.cli.check_options import checks_dir_option
+from sm120kit.cli.check_options import catalogue_of, checks_dir_option
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.cli.text_option import output_option
-from sm120kit.diagnosis.catalogue import Catalogue, read_catalogue
+from sm120kit.diagnosis.catalogue import Catalogue
 from sm120kit.diagnosis.logs.types import STANDARD_INPUT, OnTarget, Why
 from sm120kit.errors import FINDINGS, GOOD, TARGET_UNREADABLE, Sm120kitError
 
@@ -51,7 +51,7 @@ def command(*, logs: Sequence[str], target: Asked, checks_dirs: Sequence[str], a
     log = _one_of(logs)
     if log == target.snapshot == "-":
         raise Sm120kitError("the log and the snapshot cannot both be standard input", hint="Give one of them as a file")
-    catalogue = read_catalogue(checks_dirs)
+    catalogue = catalogue_of(checks_dirs)
     with open_log(log) as stream:
         read = why(stream, STANDARD_INPUT if log == "-" else log, catalogue)
     if read.unreadable:

@@ -26,6 +26,8 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     checks: dict[str, Check]
     failures: dict[str, LogFailure] = {}
+    remarks: tuple[str, ...] = ()
+    """Sentences about files of own checks whose pages are not as they should be."""
 
     @property
     def entries(self) -> dict[str, Check | LogFailure]:
@@ -62,14 +64,21 @@ def read_catalogue(extra_dirs: Iterable[str | os.PathLike[str]] = (), *, failure
         Sm120kitError: an extra folder does not exist, a file does not load, or an id is there twice.
     """
     entries: dict[str, Check | LogFailure] = {}
+    remarks: list[str] = []
     own = data_path("checks")
     for folder in (own, *(os.fspath(each) for each in extra_dirs)):
         if not os.path.isdir(folder):
             raise Sm120kitError(f"{folder} is not a folder of checks", hint="Give --checks-dir a folder of .py files")
         # Only of our own files it is known what one without a mark means. Of others each is loaded, or refused.
         read = _read_quickly if folder == own and not failures else _read_file
-        for path in _check_files(folder):
-            for found in read(path):
+        paths = list(_check_files(folder))
+        if not paths:
+            raise Sm120kitError(f"the folder {folder} holds no check", hint="Give --checks-dir a folder of .py files")
+        for path in paths:
+            read_here = read(path)
+            if folder != own:
+                remarks += _remarks(path, read_here)
+            for found in read_here:
                 if found.id in entries:
                     raise Sm120kitError(
                         f"check {found.id!r} is defined twice: in {entries[found.id].path} and in {found.path}",
@@ -80,7 +89,23 @@ def read_catalogue(extra_dirs: Iterable[str | os.PathLike[str]] = (), *, failure
     return Catalogue(
         {check_id: entry for check_id, entry in ordered if isinstance(entry, Check)},
         {check_id: entry for check_id, entry in ordered if isinstance(entry, LogFailure)},
+        tuple(remarks),
     )
+
+
+def _remarks(path: str, found: Iterable[Check | LogFailure]) -> Iterator[str]:
+    """What keeps a file of own checks from being a check with a whole page; a name with ``_`` before it says that the
+    file is none."""
+    pages = {entry.page for entry in found}
+    if not pages and not os.path.basename(path).startswith("_"):
+        yield f'{path} holds no check: none of its functions is marked with @check("family.name")'
+    for page in pages:
+        headings = [line[3:].strip() for line in page.splitlines() if line.startswith("## ")]
+        lacking = ", ".join(f"## {heading}" for heading in PAGE_HEADINGS if heading not in headings)
+        strange = ", ".join(f"## {heading}" for heading in headings if heading not in PAGE_HEADINGS)
+        if lacking or strange:
+            said = (f"lacks {lacking}" * bool(lacking), f"has {strange}, which no page has" * bool(strange))
+            yield f"{path}: its page {' and '.join(filter(None, said))}"
 
 
 def _check_files(folder: str) -> Iterator[str]:

@@ -40,7 +40,7 @@ def run_check(check: Check, case: Case) -> CheckResult:
         return CheckResult(
             check.id,
             Outcome.CRASHED,
-            reason=f"{type(error).__name__}: {error}",
+            reason=f"{type(error).__name__}: {error}{_place(check.path, error)}",
             findings=tuple(findings),
             unknowns=tuple(unknowns),
             traceback=traceback.format_exc(),
@@ -53,6 +53,14 @@ def run_check(check: Check, case: Case) -> CheckResult:
         findings=tuple(findings),
         unknowns=tuple(unknowns),
     )
+
+
+def _place(path: str, error: BaseException) -> str:
+    """Where in the check's own file it happened, in brackets; nothing where the file had no part in it."""
+    import traceback
+
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == path]
+    return f" ({path}:{lines[-1]})" if lines else ""
 
 
 def _validated(finding: Finding) -> Finding:

@@ -23,6 +23,8 @@ class Again(NamedTuple):
     """Empty: the target is a record or an image, in which nothing can be repaired from here."""
     examine: str = "sm120kit doctor -v"
     prove: str = "sm120kit prove"
+    checks: str = ""
+    """The options that name folders of own checks, with a space before each."""
 
     def repairing(self) -> tuple[str, str]:
         """The command that repairs, and what it does."""

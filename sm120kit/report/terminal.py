@@ -124,7 +124,7 @@ def _write_summary(lines: Lines, report: Report, live: list[ReportedFinding], ag
     if any(isinstance(remedy, Repair) for finding in pressing or live for remedy in finding.remedies):
         steps.append(again.repairing())
     if live:
-        steps.append((f"sm120kit explain {live[0].check}", "what that means and where it comes from"))
+        steps.append((f"sm120kit explain {live[0].check}{again.checks}", "what that means and where it comes from"))
     if not verbose and (live or summary.verdict != "good"):
         notes = f"the evidence of {counted(summary.notes, 'note')}, and " if summary.notes else ""
         steps.append((again.examine, f"{notes}all that was looked at"))

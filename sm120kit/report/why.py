@@ -135,7 +135,7 @@ def _write_summary(lines: Lines, read: Why, again: Again) -> None:
         steps.append(again.repairing())
     named = read.causes[0] if read.causes else read.stopped
     if named:
-        steps.append((f"sm120kit explain {named.check}", "what that means and where it comes from"))
+        steps.append((f"sm120kit explain {named.check}{again.checks}", "what that means and where it comes from"))
     if not read.target and (read.causes or read.suspects):
         steps.append((f"sm120kit why {_typed(read.log)} --python PATH", "judges log and environment together"))
     lines.steps(steps)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from sm120kit.cli.main import main
+from sm120kit.diagnosis.catalogue import PAGE_HEADINGS
 from sm120kit.snapshot.store import dump_snapshot
 from sm120kit.snapshot.types.snapshot import Snapshot
 
@@ -23,6 +24,9 @@ class Answer(NamedTuple):
 
 Command = Callable[..., Answer]
 Saved = Callable[..., str]
+
+
+_PAGE = "".join(f"## {heading}\nSomething.\n\n" for heading in PAGE_HEADINGS)
 
 
 @pytest.fixture
@@ -57,7 +61,7 @@ def own_checks(tmp_path: Path) -> Callable[[str], str]:
         folder = tmp_path / "own-checks"
         folder.mkdir(exist_ok=True)
         (folder / "own.py").write_text(
-            f'"""A rule of this site\n\n## What it finds\nSomething.\n"""\n'
+            f'"""A rule of this site\n\n{_PAGE}"""\n'
             "from sm120kit.diagnosis import *\n\n"
             f'@check("site.own")\ndef own(case):\n    {body}\n    yield from ()\n'
         )

@@ -141,6 +141,36 @@ def test_checks_of_a_folder_run_too(sm120kit: Command, saved: Saved, own_checks:
     assert "our rule is broken" in answer.out
 
 
+def test_a_finding_of_an_own_check_is_explained_from_its_folder(
+    sm120kit: Command, saved: Saved, own_checks: OwnChecks
+) -> None:
+    folder = own_checks('yield error("here", "our rule is broken", [at("a fact", "/a/place")])')
+    answer = sm120kit("doctor", "--snapshot", saved(named()), "--checks-dir", folder)
+    assert f"  sm120kit explain site.own --checks-dir {folder}\n" in answer.out
+    assert sm120kit("explain", "site.own", "--checks-dir", folder).code == 0
+
+
+def test_own_checks_that_are_not_whole_are_told_of(
+    sm120kit: Command, saved: Saved, own_checks: OwnChecks, tmp_path: Path
+) -> None:
+    asked = ("doctor", "--snapshot", saved(named()), "--checks-dir")
+    folder = own_checks("pass")
+    assert sm120kit(*asked, folder).err == ""
+    own = Path(folder, "own.py")
+    own.write_text(own.read_text().replace("## Remedy\n", "").replace("## Sources", "## Source"))
+    said = f"{own}: its page lacks ## Remedy, ## Sources and has ## Source, which no page has\n"
+    assert sm120kit(*asked, folder).err == f"sm120kit: {said}"
+    assert sm120kit("checks", "--checks-dir", folder).err == f"sm120kit: {said}"
+    own.write_text("def unmarked(case):\n    yield from ()\n")
+    assert f"sm120kit: {own} holds no check: none of its functions is marked" in sm120kit(*asked, folder).err
+    own.rename(own.with_name("_shared.py"))
+    assert sm120kit(*asked, folder).err == ""
+    (tmp_path / "empty").mkdir()
+    answer = sm120kit(*asked, str(tmp_path / "empty"))
+    assert (answer.code, answer.out) == (2, "")
+    assert "empty holds no check" in answer.err
+
+
 def test_a_check_that_crashes_is_3_with_a_file_and_the_others_go_on(
     sm120kit: Command, saved: Saved, own_checks: OwnChecks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,7 +179,9 @@ def test_a_check_that_crashes_is_3_with_a_file_and_the_others_go_on(
     answer = sm120kit("doctor", "--snapshot", saved(BROKEN), "--checks-dir", folder, "--fail-on", "never")
     assert answer.code == 3
     assert CHECK in answer.out
-    assert "crashed  KeyError: 'nvcc'" in answer.out
+    assert f"crashed KeyError: 'nvcc' ({folder}/own.py:" in " ".join(answer.out.split())
+    line = int(re.findall(r"own\.py:(\d+)", answer.out)[0])
+    assert "raise KeyError" in Path(folder, "own.py").read_text().splitlines()[line - 1]
     path = Path(re.findall(r"\S+sm120kit-crash-\S+\.txt", answer.err)[0])
     assert "raise KeyError('nvcc')" in path.read_text()
     assert "Traceback" not in answer.out + answer.err

@@ -117,4 +117,4 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
 def test_a_check_that_would_end_the_program_has_crashed(tmp_path: Path) -> None:
     write(tmp_path, "own.py", CHECK.format(title="t", check_id="site.own") + "    raise SystemExit(0)\n")
     result = run_check(read_catalogue([tmp_path]).checks["site.own"], Case(snapshot()))
-    assert (result.outcome, result.reason) == (Outcome.CRASHED, "SystemExit: 0")
+    assert (result.outcome, result.reason) == (Outcome.CRASHED, f"SystemExit: 0 ({tmp_path}/own.py:11)")
