@@ -41,11 +41,11 @@ Exit codes: 0 every server is verified at that level, 1 not, 2 wrong usage, 3 a 
     show_default=True,
     help="Whether answers must show that the model thinks first.",
 )
-@text_option("--api-key-env", metavar="VARIABLE", help="The variable that holds the servers' API key.")
+@text_option("--api-key-variable", metavar="NAME", help="The variable that holds the servers' API key.")
 @click.option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.fleet/1) alone.")
 @click.option("-v", "--verbose", is_flag=True, help="Show every verdict with its evidence.")  # fmt: skip
 def command(
-    *, words: Sequence[str], level: Level, thinking: Thinking, api_key_env: str, as_json: bool, verbose: bool
+    *, words: Sequence[str], level: Level, thinking: Thinking, api_key_variable: str, as_json: bool, verbose: bool
 ) -> int:
     """Verify servers that run, without owning them: what they answer, what they granted, what they do under load.
 
@@ -53,7 +53,7 @@ def command(
     """
     from sm120kit.fleet.looking_in import of_urls, verified_again
 
-    key = _api_key(api_key_env)
+    key = _api_key(api_key_variable)
     fleet = of_urls(words, level) if any(":" in word for word in words) else _named(words)
     judged = verified_again(fleet, level=level, thinking=thinking, api_key=key)
     write_result(_rendered(judged, as_json=as_json, verbose=verbose))
@@ -82,7 +82,8 @@ def _api_key(variable: str) -> str:
     key = os.environ.get(variable, "")
     if not key:
         raise Sm120kitError(
-            f"the variable {variable} holds no API key", hint="Is it set and exported? Else leave --api-key-env out"
+            f"the variable {variable} holds no API key",
+            hint="Is it set and exported? Else leave --api-key-variable out",
         )
     return key
 

@@ -59,6 +59,11 @@ class Asking:
         self._session = session
         self._api_key = api_key
 
+    @property
+    def has_key(self) -> bool:
+        """Whether an API key goes with every question."""
+        return bool(self._api_key)
+
     async def get(self, url: str, path: str, *, limit_s: float) -> Reply:
         """The JSON at ``path`` of the server ``url``. Never raises for what a server does.
 

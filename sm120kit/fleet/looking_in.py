@@ -26,6 +26,7 @@ def of_urls(urls: Sequence[str], level: Level) -> Fleet:
     Raises:
         Sm120kitError: one is no address, or one is given twice; exit code 2.
     """
+    urls = [url.rstrip("/").removesuffix("/v1") for url in urls]  # clients of OpenAI's API are given it with /v1
     for url in urls:
         split_address(url)
         if urls.count(url) > 1:

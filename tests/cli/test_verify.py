@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from aiohttp import web
 from jsonschema import Draft202012Validator
 
 from tests.cli.conftest import Command
-from tests.fleet.verification.stand_in import Server, running
+from tests.fleet.verification.stand_in import Server, answer, running
 
 
 def server(**changes: Any) -> Server:
@@ -98,7 +99,7 @@ def test_nobody_answers(sm120kit: Command) -> None:
     assert answer.code == 1
     assert "Not verified: 0 of 1" in answer.out
     assert answer.out.count("connection refused") == 1
-    assert "generation and 6 more not judged  not tried: the server cannot be reached" in answer.out
+    assert "generation and 6 more not judged  not tried: nothing can be asked of this server" in answer.out
 
 
 def test_a_stand_in_is_never_taken_for_hardware(sm120kit: Command) -> None:
@@ -119,9 +120,48 @@ def test_the_key_comes_from_a_variable_and_is_not_shown(sm120kit: Command, monke
     monkeypatch.setenv("SERVER_KEY", "correct-horse-battery")
     with serving(server(api_key="correct-horse-battery")) as urls:
         refused = sm120kit("verify", *urls, "--level", "quick")
-        let_in = sm120kit("verify", *urls, "--level", "quick", "--api-key-env", "SERVER_KEY", "-v")
+        let_in = sm120kit("verify", *urls, "--level", "quick", "--api-key-variable", "SERVER_KEY", "-v")
     assert (refused.code, let_in.code) == (1, 0)
     assert "correct-horse" not in refused.out + let_in.out + let_in.err
+
+
+def test_a_key_that_is_missing_or_wrong_is_told_once(sm120kit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SERVER_KEY", "wrong-horse-battery")
+    with serving(server(api_key="correct-horse-battery")) as urls:
+        without = sm120kit("verify", *urls, "--level", "quick")
+        wrong = sm120kit("verify", *urls, "--level", "quick", "--api-key-variable", "SERVER_KEY")
+    assert "model: it wants an API key: " in without.out
+    assert "--api-key-variable NAME" in without.out
+    assert "model: it does not take the API key that was given: " in wrong.out
+    assert without.out.count("401") == wrong.out.count("401") == 1
+
+
+def test_what_is_no_sglang_is_said_to_be_none(sm120kit: Command) -> None:
+    missing = answer({"detail": "Not Found"}, 404)
+    vllm = answer({"object": "list", "data": [{"id": "qwen", "owned_by": "vllm"}]})
+    others = dict.fromkeys(("/model_info", "/server_info"), missing)
+    servers = (server(handlers={**others, "/v1/models": each}) for each in (vllm, missing))
+    with serving(*servers) as (one, other):
+        said = " ".join(sm120kit("verify", one, "--level", "quick").out.split())
+        nothing = " ".join(sm120kit("verify", other, "--level", "quick").out.split())
+    assert "model: this is no SGLang server: beside /v1/models it has neither" in said
+    assert 'its model is owned_by "vllm"' in said
+    assert "failed generation" not in said
+    assert "model: this is no SGLang server: it has neither /v1/models nor /model_info" in nothing
+
+
+def test_an_address_with_the_v1_that_clients_are_given(sm120kit: Command) -> None:
+    with serving(server()) as urls:
+        answered = sm120kit("verify", f"{urls[0]}/v1", "--level", "quick")
+        twice = sm120kit("verify", f"{urls[0]}/v1/", urls[0])
+    assert (answered.code, twice.code) == (0, 2)
+
+
+def test_a_server_that_says_nothing(sm120kit: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sm120kit.fleet.verification.climb.INFO_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        said = sm120kit("verify", f"http://127.0.0.1:{mute.getsockname()[1]}", "--level", "quick").out
+    assert "did not answer within 0.3 s. A server that works answers it at once" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(
@@ -131,7 +171,7 @@ def test_the_key_comes_from_a_variable_and_is_not_shown(sm120kit: Command, monke
         (("http://127.0.0.1:1", "http://127.0.0.1:1"), "is given twice"),
         (("http://127.0.0.1:99999",), "is no address"),
         (("one", "two"), "2 fleets were named"),
-        (("http://127.0.0.1:1", "--api-key-env", "SM120KIT_NO_SUCH"), "holds no API key"),
+        (("http://127.0.0.1:1", "--api-key-variable", "SM120KIT_NO_SUCH"), "holds no API key"),
     ],
 )
 def test_what_cannot_be_verified(sm120kit: Command, words: tuple[str, ...], message: str) -> None:

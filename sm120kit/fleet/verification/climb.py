@@ -15,6 +15,7 @@ from sm120kit.fleet.asking import Asking, Reply
 from sm120kit.fleet.spec import Limits, Thinking
 from sm120kit.fleet.types import Level, Struct, Verdict
 from sm120kit.fleet.verification import generation, load
+from sm120kit.fleet.verification.closed_to_us import closed, no_sglang
 from sm120kit.fleet.verification.concurrency import judge_concurrency
 from sm120kit.fleet.verification.configuration import Settings, read_settings
 from sm120kit.fleet.verification.model import judge_model
@@ -109,17 +110,18 @@ class Climb:
         """Ask all that concerns no other server. What the answers are worth beside its sisters' comes later."""
         owner = self._port_owner(holders) if self.subject.root is not None and holders is not None else None
         models = await self._get(asking, "/v1/models")
-        why = models.unreachable or (
-            models.timed_out and f"/v1/models {models.problem}, and that costs a server nothing"
-        )
+        why = closed(models, asking, self.subject.root)
+        info = Reply(problem="was not asked") if why else await self._get(asking, "/model_info")
+        if info.status == 404:
+            why = no_sglang(models, info, await self._get(asking, "/server_info"))
         if why:
             if owner is not None:
                 await self._guard("port-owner", owner)
-            self._is_unreachable(why)
+            self._is_closed(why)
             return
         telling = asyncio.create_task(self._tell(asking))
         steps = [
-            self._guard("model", self._model(asking, models)),
+            self._guard("model", self._model(models, info)),
             self._guard("concurrency", self._concurrency(telling)),
             self._converse(asking, telling),
         ]
@@ -131,11 +133,11 @@ class Climb:
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)
 
-    def _is_unreachable(self, why: str) -> None:
+    def _is_closed(self, why: str) -> None:
         """Tell it once; nothing else can be asked."""
         self.report(Verdict("model", False, why))
         for name in asked_at(self.wanted.level):
-            self.report(Verdict(name, None, "not tried: the server cannot be reached"))
+            self.report(Verdict(name, None, "not tried: nothing can be asked of this server"))
 
     async def _guard(self, name: str, step: Awaitable[Verdict]) -> None:
         """Report the verdict of one step, whatever becomes of that."""
@@ -157,8 +159,7 @@ class Climb:
         found = await asyncio.shield(holders)
         return await asyncio.to_thread(judge_port_owner, self.subject.url, root, found, self.subject.port)
 
-    async def _model(self, asking: Asking, models: Reply) -> Verdict:
-        info = await self._get(asking, "/model_info")
+    async def _model(self, models: Reply, info: Reply) -> Verdict:
         self.is_stand_in = STAND_IN in (models.server, info.server)
         return judge_model(self.subject, models, info)
 

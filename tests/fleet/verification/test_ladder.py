@@ -58,6 +58,16 @@ def test_healthy_servers_are_verified_at_every_level() -> None:
             assert [verdict.name for verdict in each.verdicts] == expected
 
 
+def test_of_a_server_of_a_fleet_it_is_known_whether_it_has_ended() -> None:
+    own = identify(os.getpid())
+    assert own is not None
+    for root, said in ((own, "starts or is just ending: nothing listens at"), (replace(own, started=1), "has ended")):
+        outcome = asyncio.run(verify([Subject(0, "http://127.0.0.1:1", root=root, port=1)], level="quick"))
+        model = verdict(outcome, 0, "model")
+        assert model.passed is False
+        assert said in model.evidence
+
+
 def test_each_verdict_is_told_once_when_it_is_known() -> None:
     told: list[tuple[int, str]] = []
     on_verdict: Callable[[int, Verdict], None] = lambda index, verdict: told.append((index, verdict.name))  # noqa: E731
