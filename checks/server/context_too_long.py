@@ -8,7 +8,8 @@ The server refuses to start. The derived value may differ from max_position_embe
 account.
 
 ## How it is found
-By the words of SGLang's reader of model configurations.
+By the words of SGLang's reader of model configurations. `sm120kit plan` and `sm120kit launch` see it before anything is
+loaded.
 
 ## Remedy
 Ask for no more than the derived length, or give the model the rope scaling that its makers describe for longer ones.

@@ -9,7 +9,9 @@ Block-quantised weights (FP8, NVFP4, GPTQ) can only be cut at block borders, so 
 refused for one layer.
 
 ## How it is found
-By the words of SGLang's layers.
+By the words of SGLang's layers. `sm120kit plan` and `sm120kit launch` see it before anything is loaded, in the model's
+configuration: attention heads must be divisible by the size, heads of keys and values one by the other, state heads by
+it, and what is left of an expert or a layer must be whole blocks.
 
 ## Remedy
 Take the next smaller power of two as --tp-size, and use the remaining GPUs for more replicas or --dp-size. For

@@ -24,11 +24,13 @@ def predict_for_case(request: Request, snapshot: Snapshot) -> Fact[CapacityPredi
         return None
     try:
         machine = machine_of_names(request.gpus, None) if request.gpus else machine_of_snapshot(snapshot, None)
-        named = Named(model.value.path, line, machine)
+        named = Named(model.value.path, line, machine, environment=snapshot.environment)
         order = make_order(named, open_files(snapshot.target.root, archive=bool(snapshot.target.image)))
     except Sm120kitError as error:
         return Unknown(error.message)
     plan = make_plan(order, points=1)
+    if plan.predicted.page:  # nothing that memory could change
+        return Unknown(f"the server will not start: {plan.predicted.failure}")
     return Known(_prediction(order, plan), Source("option", "the launch line"))
 
 

@@ -45,6 +45,8 @@ class Geometry(msgspec.Struct, frozen=True):
     kv_heads: int
     head_dim: int
     v_head_dim: int
+    attention_heads: int = 0
+    """0 = the configuration does not say."""
     latent_dim: int = 0
     """``kv_lora_rank + qk_rope_head_dim``; 0 without a latent vector."""
     sliding_layers: int = 0
@@ -54,7 +56,7 @@ class Geometry(msgspec.Struct, frozen=True):
     checkpoint_kv: str = ""
     """Type of keys and values that the checkpoint asks for; empty = none."""
     context: int = 0
-    """Tokens that the configuration allows; 0 = it does not say."""
+    """Tokens that the configuration allows, rope scaling counted in; 0 = it does not say."""
     multimodal: bool = False
     vision_layers: int = 0
     vision_hidden_size: int = 0
@@ -62,6 +64,10 @@ class Geometry(msgspec.Struct, frozen=True):
     """Layers of a draft model inside the checkpoint."""
     experts: int = 0
     experts_per_token: int = 0
+    columns: int = 0
+    """Width of one expert, or of a layer where there are none; 0 = not known."""
+    block: tuple[int, ...] = ()
+    """Rows and columns of a quantised block that must not be cut; empty = nothing of the kind."""
     extra_buffer_since: str = ""
 
     def takes_extra_buffer(self, formula: Formula) -> bool:
@@ -91,6 +97,7 @@ def geometry_of(facts: ModelFacts) -> Geometry:
         kv_heads=facts.kv_heads,
         head_dim=facts.head_dim,
         v_head_dim=facts.v_head_dim,
+        attention_heads=facts.attention_heads,
         latent_dim=facts.kv_lora_rank + facts.qk_rope_head_dim if row.layout == "mla" else 0,
         sliding_layers=sliding,
         window=facts.sliding_window,
@@ -104,6 +111,8 @@ def geometry_of(facts: ModelFacts) -> Geometry:
         draft_layers=facts.draft_layers,
         experts=facts.experts,
         experts_per_token=facts.experts_per_token,
+        columns=(facts.moe_intermediate_size if facts.experts else 0) or facts.intermediate_size,
+        block=facts.quantisation.block_size if facts.quantisation and facts.quantisation.method == "fp8" else (),
         extra_buffer_since=row.extra_buffer,
     )
     _complete(facts, geometry)

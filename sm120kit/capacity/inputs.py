@@ -40,6 +40,10 @@ class Named(msgspec.Struct, frozen=True):
     assume: bool = False
     assumptions: tuple[str, ...] = ()
     """What was taken for granted about them."""
+    environment: dict[str, str] = {}
+    """The server's variables."""
+    gpus_there: int = 0
+    """GPUs of the machine, where ``machine`` is but those of one server; 0 = those of ``machine``."""
 
 
 def make_order(named: Named, files: Files) -> Order:
@@ -51,7 +55,7 @@ def make_order(named: Named, files: Files) -> Order:
     formula, assumption = choose_formula(named.line.version, assume=named.assume)
     facts = known_model(named.model, files)
     geometry = geometry_of(facts)
-    settings, assumptions = resolve_settings(named.line, formula, geometry)
+    settings, assumptions = resolve_settings(named.line, formula, geometry, named.environment)
     known = [*named.assumptions, *([assumption] if assumption else [])]
     known += assumptions
     if not named.line.exact:
@@ -82,6 +86,7 @@ def make_order(named: Named, files: Files) -> Order:
         experts=loaded.experts // tp,
         tokens_each=named.tokens_each,
         weights_type=facts.weights,
+        gpus_there=named.gpus_there,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sm120kit.capacity.geometry import Geometry, StateShape
-from sm120kit.errors import Sm120kitError
 
 GIB = 1 << 30
 MIB = 1 << 20
@@ -64,14 +63,8 @@ def _heads_bytes(geometry: Geometry, layers: int, dtype: str, tp: int) -> int:
 def bytes_per_state(shape: StateShape, dtype: str = "", tp: int = 1, convolution_dtype: str = "bfloat16") -> int:
     """Bytes of one state slot on one GPU, over all linear layers; ``dtype`` empty = as the model asks.
 
-    Raises:
-        Sm120kitError: the heads cannot be split over ``tp`` GPUs.
+    ``tp`` divides its heads and channels: :func:`~sm120kit.capacity.stopped.stop_of` tells whether it does.
     """
-    if shape.heads % tp or shape.convolution_channels % tp:
-        raise Sm120kitError(
-            f"--tp-size {tp} does not divide the {shape.heads} state heads of this model",
-            hint="Take a --tp-size that divides them",
-        )
     # Groups of keys that cannot be split are kept whole on every GPU (Mamba2StateShape.create).
     extra = tp - shape.groups if shape.groups % tp else 0
     channels = (shape.convolution_channels + 2 * extra * shape.state_size) // tp

@@ -17,6 +17,8 @@ def run_together(prediction: Prediction, tokens_each: int) -> int:
 def notes_of(server: Server, machine: Machine, prediction: Prediction, best: Best, tokens_each: int) -> tuple[str, ...]:
     """Why fewer are granted than were asked for, what does not fit, and what the sizes of the cards decide."""
     pools = prediction.pools
+    if prediction.page:  # what stops it has nothing to do with memory
+        return ()
     notes = []
     requested = server.settings.requested
     if requested is not None and not pools.failure and pools.granted < requested and best.max_running_requests:

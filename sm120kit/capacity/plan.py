@@ -37,7 +37,8 @@ class Order(msgspec.Struct, frozen=True):
     """``--need-tokens-per-request``."""
     weights_type: str = ""
     """What the weights are stored as: ``bfloat16``, ``fp8``, ``nvfp4``; empty = not known."""
-    arguments_given: bool = True
+    gpus_there: int = 0
+    """GPUs of the machine, where ``machine`` is but those of one server; 0 = those of ``machine``."""
 
 
 def make_plan(order: Order, *, points: int = CURVE_POINTS) -> Plan:
@@ -49,7 +50,7 @@ def make_plan(order: Order, *, points: int = CURVE_POINTS) -> Plan:
     best = _best(server, requests, at_best)
     ways = [each for each in alternatives(server, tokens_each, order.strategy_flag) if each.requests > requests]
     if prediction.pools.failure:
-        ways = [*ways_to_start(server, order.machine.cards[0].name, order.weights_type, tokens_each), *ways]
+        ways = [*_starts(order, tokens_each), *ways]
     unfit = _unfit(order, prediction)
     assumptions = (*order.assumptions, *order.machine.assumptions, *assumption, *_general(server))
     return Plan(
@@ -80,6 +81,11 @@ def make_plan(order: Order, *, points: int = CURVE_POINTS) -> Plan:
         ),
         curve=curve(server, _last_point(server, requests), points),
     )
+
+
+def _starts(order: Order, tokens_each: int) -> tuple[Variant, ...]:
+    card, there = order.machine.cards[0].name, order.gpus_there or order.machine.gpus
+    return ways_to_start(order.server, card, order.weights_type, tokens_each, gpus_there=there)
 
 
 def curve(server: Server, last: int, points: int) -> tuple[Point, ...]:
@@ -127,6 +133,7 @@ def _predicted(prediction: Prediction, tokens_each: int) -> Predicted:
         tokens_each=tokens_each,
         together=run_together(prediction, tokens_each),
         failure=pools.failure,
+        page=prediction.page,
     )
 
 

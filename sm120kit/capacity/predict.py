@@ -11,6 +11,7 @@ from sm120kit.capacity.geometry import Geometry
 from sm120kit.capacity.memory import MIB, bytes_per_state, bytes_per_token, sliding_bytes_per_token, slots_per_request
 from sm120kit.capacity.pools import Asked, Pools, size_pools, sliding_tokens_for
 from sm120kit.capacity.settings import Settings
+from sm120kit.capacity.stopped import Stop, stop_of
 from sm120kit.errors import Sm120kitError
 
 _GPU_TRANSPORT_MIB = 1024
@@ -56,16 +57,21 @@ class Prediction(msgspec.Struct, frozen=True):
     """Bytes that the states of draft tokens really take of ``pools.speculative_reserve``."""
     left: int
     """Bytes that stay free in the end; below 0 the graphs do not fit."""
+    page: str = ""
+    """Where it will not start for another reason than memory: the page of the catalogue on it."""
 
 
 def predict(server: Server) -> Prediction:
     """What this server will grant. It does not raise for a server that will not start: ``pools.failure`` says why.
 
     Raises:
-        Sm120kitError: its heads cannot be split over its GPUs, or the combination is not modelled.
+        Sm120kitError: the combination is not modelled.
     """
     formula, settings = server.formula, server.settings
     defaults = resolve_defaults(formula, settings, server.geometry, server.gpu_memory_mib)
+    stop = stop_of(server.geometry, settings)
+    if stop:
+        return _stopped(server, defaults, stop)
     loaded = server.weights + (server.draft_weights if formula.draft_first else 0)
     rest = (server.free - loaded) - server.free * (1 - defaults.fraction) - _multimodal(server)
     asked = asked_of(server, defaults)
@@ -86,6 +92,25 @@ def predict(server: Server) -> Prediction:
         kv_pool=kv_pool,
         speculative_states=drafting,
         left=server.free - taken,
+    )
+
+
+def _stopped(server: Server, defaults: Defaults, stop: Stop) -> Prediction:
+    """What is left to say of a server that ends before it looks at memory."""
+    settings = server.settings
+    return Prediction(
+        pools=Pools(0, 0, 0, 0, failure=stop.reason),
+        defaults=defaults,
+        rest=0,
+        slots_per_request=0,
+        bytes_per_state=0,
+        bytes_per_token=bytes_per_token(server.geometry, settings.kv_dtype, settings.tp),
+        sliding_bytes_per_token=0,
+        state_pool=0,
+        kv_pool=0,
+        speculative_states=0,
+        left=server.free - server.weights - server.draft_weights,
+        page=stop.page,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -17,6 +19,10 @@ from sm120kit.errors import Sm120kitError
 DEFAULT_CONTEXT = 2048
 """What SGLang takes where a configuration says nothing (get_context_length)."""
 
+_LONGER_CONTEXT = ("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN", "SGLANG_IS_IN_CI")
+"""Variables with which a context longer than the model's is taken."""
+
+_TRUE = ("1", "true", "yes", "y")
 _DRAFT_TOKENS = 4
 _LLAMA_DRAFT_TOKENS = 8
 _NGRAM_DRAFT_TOKENS = 12
@@ -52,6 +58,8 @@ class Settings(msgspec.Struct, frozen=True):
     context: int = DEFAULT_CONTEXT
     given_context: int | None = None
     """``--context-length`` as typed."""
+    longer_context: bool = False
+    """Whether a context longer than the model's is taken (SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN)."""
     page_size: int = 1
     dtype: str = "bfloat16"
     kv_dtype: str = "bfloat16"
@@ -69,6 +77,8 @@ class Settings(msgspec.Struct, frozen=True):
     """``--speculative-draft-model-path``; empty = what the checkpoint itself brings."""
     sliding_share: float = 0.8
     tp: int = 1
+    expert_parallel: int | None = 1
+    """``--ep-size``; ``None`` = the way experts are spread follows from something else."""
     quantisation: str = ""
     """``--quantization`` of weights that are stored without."""
     language_only: bool = False
@@ -83,8 +93,10 @@ class Resolved(NamedTuple):
     assumptions: tuple[str, ...]
 
 
-def resolve_settings(line: LaunchLine, formula: Formula, geometry: Geometry) -> Resolved:
-    """What ``line`` comes to for this model in this version.
+def resolve_settings(
+    line: LaunchLine, formula: Formula, geometry: Geometry, environment: Mapping[str, str] = MappingProxyType({})
+) -> Resolved:
+    """What ``line`` comes to for this model in this version. ``environment``: the server's variables.
 
     Raises:
         Sm120kitError: the version does not take the line (each problem with what to write instead), settings
@@ -94,7 +106,9 @@ def resolve_settings(line: LaunchLine, formula: Formula, geometry: Geometry) -> 
     assumptions: list[str] = []
     algorithm = _algorithm(line)
     requested = line.number("max_running_requests")
-    context = _context(line, geometry, assumptions)
+    longer = any(environment.get(name, "").lower() in _TRUE for name in _LONGER_CONTEXT)
+    longer = longer or line.given.get("json_model_override_args") is not None
+    context = _context(line, geometry, assumptions, longer=longer)
     dtype = line.text("dtype")
     dtype = {"half": "float16", "float": "float32"}.get(dtype, dtype)
     dtype = geometry.dtype if dtype in ("", "auto") else dtype
@@ -114,6 +128,7 @@ def resolve_settings(line: LaunchLine, formula: Formula, geometry: Geometry) -> 
         most_tokens=line.number("max_total_tokens"),
         context=context,
         given_context=line.number("context_length"),
+        longer_context=longer,
         page_size=_page_size(line),
         dtype=dtype,
         kv_dtype=_kv(line, geometry, dtype),
@@ -126,6 +141,7 @@ def resolve_settings(line: LaunchLine, formula: Formula, geometry: Geometry) -> 
         draft_path=line.text("speculative_draft_model_path"),
         sliding_share=line.share("swa_full_tokens_ratio") or 0.8,
         tp=line.tp_size,
+        expert_parallel=_expert_parallel(line),
         quantisation=line.text("quantization"),
         language_only=line.switched_on("language_only") or line.switched_on("language_model_only"),
         gpu_transport=line.text("mm_feature_transport") in ("cuda_ipc", "cuda_vmm"),
@@ -144,19 +160,24 @@ def _fraction(line: LaunchLine) -> float | None:
     return fraction
 
 
-def _context(line: LaunchLine, geometry: Geometry, assumptions: list[str]) -> int:
+def _context(line: LaunchLine, geometry: Geometry, assumptions: list[str], *, longer: bool) -> int:
     given, derived = line.number("context_length"), geometry.context
     if not derived:
         assumptions.append(f"the configuration names no context length; SGLang takes {DEFAULT_CONTEXT:,} tokens then")
         derived = DEFAULT_CONTEXT
     if given is None:
         return derived
-    if given > derived:
+    if given > derived and longer:
         assumptions.append(
-            f"--context-length {given} is more than the model's {derived}: it starts only with "
-            "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1"
+            f"--context-length {given} is more than the {derived:,} of the configuration as it lies here, and is taken"
         )
     return given
+
+
+def _expert_parallel(line: LaunchLine) -> int | None:
+    """Backends that send tokens between GPUs spread experts by themselves."""
+    spread = line.text("moe_a2a_backend") not in ("", "none") or (line.number("moe_dp_size") or 1) > 1
+    return None if spread else max(line.number("ep_size") or 1, 1)
 
 
 def _largest(line: LaunchLine, *names: str) -> int | None:

@@ -32,6 +32,8 @@ class Predicted(Struct, frozen=True):
     """Granted requests of that size for which the pool has room; the others are taken back and wait."""
     failure: str = ""
     """Why it would not start; empty = it will."""
+    page: str = ""
+    """Where that is another reason than memory: the page on it (``sm120kit explain``)."""
 
 
 class Best(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -103,6 +104,7 @@ def command(
         tokens_each=need_tokens_per_request,
         assume=assume_version,
         assumptions=assumptions,
+        environment=dict(os.environ),
     )
     order = make_order(named, files)
     plan = make_plan(order)

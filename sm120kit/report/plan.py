@@ -59,6 +59,10 @@ def _write_verdict(lines: Lines, plan: Plan) -> None:
     predicted, best = plan.predicted, plan.best
     if predicted.failure:
         lines.prose(f"It will not start: {predicted.failure}{_short_by(plan.budget)}.", style="bold red")
+        if predicted.page:
+            lines.prose("More about it:", indent=_INDENT)
+            lines.raw(f"sm120kit explain {predicted.page}", _INDENT + 2, "cyan")
+            return
     else:
         if plan.unfit:
             lines.prose(_sentence(plan.unfit), style="bold red")
@@ -163,7 +167,7 @@ def _write_alternatives(lines: Lines, plan: Plan) -> None:
 def _write_bounds(lines: Lines, plan: Plan) -> None:
     fleet, bound = plan.fleet, plan.roofline
     rows = []
-    if fleet.servers > 1:
+    if fleet.servers > 1 and not plan.predicted.page:
         asked = f" of {fleet.requested} requested" if fleet.requested is not None else ""
         best = f"{fleet.best} at best" if fleet.granted <= fleet.best else _room(plan, fleet.together)
         rows.append(Row("all servers", f"{fleet.servers} of them grant {fleet.granted}{asked}, {best}"))

@@ -18,6 +18,9 @@ _TEXT_LEVELS = ("text_config", "llm_config", "language_config", "thinker_config"
 _GDN_MODEL_TYPES = ("qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text", "jet_nemotron")
 _SINK_ARCHITECTURES = ("GptOssForCausalLM",)
 _MOST_LAYERS = 10_000
+_CONTEXT_KEYS = (
+    "max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings", "n_positions",
+)  # fmt: skip
 
 
 class LinearAttention(Struct, frozen=True):
@@ -67,7 +70,9 @@ class ModelFacts(Struct, frozen=True):
     v_head_dim: int
     kv_lora_rank: int = 0
     qk_rope_head_dim: int = 0
+    intermediate_size: int = 0
     max_positions: int = 0
+    """Tokens of context, as SGLang derives them: rope scaling counted in."""
     sliding_window: int = 0
     sliding_layers: int = 0
     linear: LinearAttention | None = None
@@ -155,7 +160,8 @@ def _facts(raw: Mapping[str, Any], architecture: str, path: str) -> ModelFacts:
         v_head_dim=config.count("v_head_dim") or head_dim,
         kv_lora_rank=rank,
         qk_rope_head_dim=config.count("qk_rope_head_dim"),
-        max_positions=config.count("max_position_embeddings", "max_sequence_length", "seq_length", "n_positions"),
+        intermediate_size=config.count("intermediate_size"),
+        max_positions=_context(config),
         sliding_window=config.count("sliding_window", "sliding_window_size"),
         sliding_layers=sum(kind == "sliding_attention" for kind in types),
         linear=linear,
@@ -204,6 +210,18 @@ class _Config:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _context(config: _Config) -> int:
+    """As SGLang's get_context_length: the first of its keys, times the factor of a rope scaling that names no original
+    length."""
+    length = config.count(*_CONTEXT_KEYS)
+    scaling = _mapping(config.get("rope_scaling", "rope_parameters"))
+    factor = scaling.get("factor")
+    named = "original_max_position_embeddings" in scaling or scaling.get("rope_type") == "llama3"
+    if named or isinstance(factor, bool) or not isinstance(factor, int | float) or not 1 <= factor < 1 << 20:
+        return length
+    return int(factor * length)
 
 
 def _layer_types(config: _Config) -> list[str]:

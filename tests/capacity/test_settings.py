@@ -125,7 +125,8 @@ def _assumptions(config: dict[str, Any], *words: str) -> str:
 
 def test_what_is_assumed_is_listed() -> None:
     assert "2,048 tokens" in _assumptions({**QWEN3_32B, "max_position_embeddings": None})
-    assert "is more than the model's 40960" in _assumptions(QWEN3_32B, "--context-length", "50000")
+    longer = ("--context-length", "50000", "--json-model-override-args", "{}")
+    assert "is more than the 40,960" in _assumptions(QWEN3_32B, *longer)
     assert "loaded as bfloat16" in _assumptions({**QWEN3_32B, "torch_dtype": "float32"})
     assert "4 draft tokens" in _assumptions(QWEN3_32B, "--speculative-algorithm", "EAGLE")
 

@@ -62,6 +62,42 @@ def test_the_text(sm120kit: Command, qwen: str) -> None:
     assert "Assumed:" in out
 
 
+@pytest.mark.parametrize(
+    ("words", "said", "way"),
+    [
+        (("--tp", "3"), "over 3 GPUs (--tp-size 3); --tp-size 1, 2 or 4 can", "--tp-size 4"),
+        (
+            ("--context-length", "131072"),
+            "--context-length 131072 is more than the 40,960 tokens",
+            "--context-length 40960",
+        ),
+    ],
+)
+def test_what_stops_it_whatever_its_memory_is_exit_code_1(
+    sm120kit: Command, tmp_path: Path, words: tuple[str, ...], said: str, way: str
+) -> None:
+    model = str(write_config(tmp_path / "qwen", QWEN3_32B | {"max_position_embeddings": 40960}))
+    arguments = ("--gpu", "rtx-pro-6000x8", "--weights-gib", "61", "--sglang", "0.5.23")
+    answer = sm120kit("plan", model, *arguments, "--", *words)
+    assert answer.code == 1
+    head = " ".join(answer.out.partition("Memory of")[0].split())
+    assert "It will not start: " in head
+    assert said in head
+    assert way in answer.out
+    assert "granted" not in answer.out
+
+
+def test_a_longer_context_is_taken_where_the_variable_is_set(
+    sm120kit: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN", "1")
+    model = str(write_config(tmp_path / "qwen", QWEN3_32B | {"max_position_embeddings": 40960}))
+    arguments = ("--gpu", "b200", "--weights-gib", "61", "--sglang", "0.5.23")
+    answer = sm120kit("plan", model, *arguments, "--", "--context-length", "131072")
+    assert answer.code == 0
+    assert "is more than the 40,960 of the configuration" in " ".join(answer.out.split())
+
+
 def test_weights_are_read_from_the_checkpoint(sm120kit: Command, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     write_config(folder, QWEN3_32B)

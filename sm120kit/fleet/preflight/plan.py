@@ -74,7 +74,7 @@ def _findings(each: ServerPlan, prepared: Prepared) -> Iterator[Finding]:
     evidence = [at(_budget(plan), f"SGLang {plan.formulas}"), *(at(text, "assumed") for text in plan.assumptions)]
     if plan.predicted.failure:
         yield stops(
-            "launch.memory-short",
+            plan.predicted.page or "launch.memory-short",
             subject,
             f"{plan.model} on {each.hardware} will not start: {plan.predicted.failure}",
             evidence,

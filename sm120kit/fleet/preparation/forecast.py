@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sm120kit.capacity.inputs import Named, make_order
 from sm120kit.capacity.machine import ASSUMED_OF_NAMES, ASSUMED_OF_NVML, TAKEN_BY_CONTEXT, Card, Machine
@@ -74,10 +74,12 @@ def forecasts(
     found: Sequence[Gpu],
     files: Files,
     *,
+    environment: Mapping[str, str],
     weights: int | None = None,
 ) -> tuple[Forecast, ...]:
     """One for each group of GPUs, in their order. ``found``: all GPUs of the machine, of which SGLang looks at the
-    smallest for every server, whatever that server sees. ``weights``: bytes of a model that has no checkpoint.
+    smallest for every server, whatever that server sees. ``environment``: the servers' variables. ``weights``: bytes
+    of a model that has no checkpoint.
     """
     mixed = len({gpu.memory_total for gpu in found}) > 1
     made: dict[tuple[str, int, int], Forecast] = {}
@@ -86,7 +88,15 @@ def forecasts(
         least = min(group, key=lambda gpu: (gpu.memory_total, gpu.memory_total - gpu.memory_used))
         key = (least.name, least.memory_total, least.memory_used)
         if key not in made:
-            made[key] = _forecast(Named(model_folder, line, _machine(least, len(group)), weights), files, mixed=mixed)
+            named = Named(
+                model_folder,
+                line,
+                _machine(least, len(group)),
+                weights,
+                environment=dict(environment),
+                gpus_there=len(found),
+            )
+            made[key] = _forecast(named, files, mixed=mixed)
         result.append(made[key])
     return tuple(result)
 

@@ -81,7 +81,11 @@ def prepare(order: Order, environment: Mapping[str, str] | None = None) -> Prepa
             place = replace(place, kind="folder")  # a config.json under any name, as plan takes one
         folder = place.folder if place.kind != "file" else ""
         weights = built_in.WEIGHTS if invented else _weights_as_given(order)
-        plans = forecasts(folder, line, groups, read.gpus, files, weights=weights) if gpus and folder else ()
+        plans = (
+            forecasts(folder, line, groups, read.gpus, files, environment=variables, weights=weights)
+            if gpus and folder
+            else ()
+        )
         facts = read_model(files, folder) if folder else None
         config = _config_text(place, files)
     staged = _staged(order, place, settled_arguments)

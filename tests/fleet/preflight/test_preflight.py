@@ -32,6 +32,7 @@ from sm120kit.fleet.preparation.prepare import Prepared, prepare
 from sm120kit.snapshot.facts import Known, Source
 from tests.fleet.conftest import Prepare
 from tests.fleet.target import make_model
+from tests.models import QWEN3_32B
 from tests.planning import DRAFTING, QWEN36_27B, write_config
 
 GIB = 1 << 30
@@ -219,6 +220,32 @@ def test_a_model_that_does_not_fit(model: Path) -> None:
     found = only(ask_plan(rehearsed(model=str(model), gpu="rtx-5090x2"), {}).findings)
     assert (found.check, found.severity) == ("launch.memory-short", Severity.ERROR)
     assert any("4 GPUs" in getattr(each, "text", "") for each in found.remedies)
+
+
+@pytest.mark.parametrize(
+    ("asked", "gpu", "check", "said", "remedy"),
+    [
+        (("--tp-size", "3"), "b200x3", "server.parallel-size", "64 attention heads cannot", "--tp-size 2"),
+        (
+            ("--context-length", "999999"),
+            "b200",
+            "server.context-too-long",
+            "--context-length 999999 is more than the 40,960 tokens",
+            "--context-length 40960",
+        ),
+    ],
+)
+def test_what_stops_a_server_whatever_its_memory(
+    asked: tuple[str, ...], gpu: str, check: str, said: str, remedy: str, tmp_path: Path
+) -> None:
+    config = QWEN3_32B | {"max_position_embeddings": 40960}
+    made = rehearsed(*asked, model=str(make_model(tmp_path / "qwen", config, gib=61)), gpu=gpu)
+    answer = ask_plan(made, {})
+    found = only(answer.findings)
+    assert (found.check, found.severity) == (check, Severity.ERROR)
+    assert said in found.message
+    assert said in answer.text
+    assert commands(found)[0] == remedy
 
 
 def test_servers_of_a_mixed_machine_are_planned_apart(model: Path) -> None:
