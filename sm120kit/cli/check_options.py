@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -56,19 +56,28 @@ def catalogue_of(folders: Sequence[str], *, failures: bool = True) -> Catalogue:
     return catalogue
 
 
-def suppressions_in(path: str) -> tuple[Suppression, ...]:
-    """The lines of the file that ``--suppressions`` names; none without it.
+def suppressions_in(path: str, checks: Collection[str]) -> tuple[Suppression, ...]:
+    """The lines of the file that ``--suppressions`` names; none without it. One that none of the ids ``checks`` fits is
+    told of, as it would cover nothing anywhere.
 
     Raises:
         Sm120kitError: the file cannot be read or understood; exit code 2.
     """
     if not path:
         return ()
+    from fnmatch import fnmatchcase
     from pathlib import Path
 
     from sm120kit.diagnosis.suppression import read_suppressions
 
-    return read_suppressions(Path(path))
+    read = read_suppressions(Path(path))
+    for check_id in dict.fromkeys(each.check for each in read):
+        if not any(fnmatchcase(each, check_id) for each in checks):
+            from sm120kit.cli.saying import say
+            from sm120kit.diagnosis.selection import nearest_ids
+
+            say(f"{path} suppresses {check_id}, which matches no check", nearest_ids(check_id, checks))
+    return read
 
 
 def format_of(form: str | None, output: str, *, as_json: bool) -> str:

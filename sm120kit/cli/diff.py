@@ -54,15 +54,15 @@ def command(*, before: str, after: str, target: Asked, suppressions: str, as_jso
     named = "--snapshot" if target.snapshot else target.given
     if after and named:
         raise Sm120kitError(f"{named} and B both say what A is compared with", hint="Give one of the two")
-    lived_with = suppressions_in(suppressions)
+    checks = read_catalogue(failures=False).checks
+    lived_with = suppressions_in(suppressions, checks)
     old = load_snapshot(before)
     new = load_snapshot(after) if after else target.read() if named else _as_it_is_now(old, target)
-    checks = read_catalogue(failures=False).checks.values()
     reports: list[Report] = []
     crashed = []
     for snapshot in (old, new):
         case = Case(snapshot, request)
-        results = run_checks(checks, case)
+        results = run_checks(checks.values(), case)
         crashed += [result for result in results if result.outcome is Outcome.CRASHED]
         reports.append(make_report(case, results, today=date.today(), suppressions=lived_with))
     comparison = compare(reports[0], reports[1], changes(old, new), two_targets=_place(old) != _place(new))

@@ -92,8 +92,8 @@ def command(
     """
     form = format_of(form, output, as_json=as_json)
     request = target.request()
-    lived_with = suppressions_in(suppressions)
     catalogue = catalogue_of(checks_dirs, failures=proving)
+    lived_with = suppressions_in(suppressions, catalogue.checks)
     chosen = select(catalogue.checks, only, skip)
     if proving and (target.snapshot or target.options.of_image):
         raise Sm120kitError(

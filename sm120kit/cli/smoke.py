@@ -129,8 +129,8 @@ def command(
     if requirement:
         raise Sm120kitError("--requirement goes with --render", hint="It is what a CI job installs; see --help")
     form = format_of(form, output, as_json=as_json)
-    lived_with = suppressions_in(suppressions)
     checks = catalogue_of(checks_dirs).checks
+    lived_with = suppressions_in(suppressions, checks)
     if level != "static" and (target.snapshot or target.options.of_image):
         raise Sm120kitError(
             f"--level {level} runs the target's programs, and a snapshot or an image has none that can be run",

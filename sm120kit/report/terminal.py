@@ -34,6 +34,7 @@ def render_terminal(
     for finding in live:
         lines.blank()
         write_finding(lines, finding, whole=verbose or finding.severity is not Severity.NOTE)
+    _write_suppressed(lines, report)
     _write_open_questions(lines, report, verbose=verbose)
     if verbose:
         _write_quiet_checks(lines, report)
@@ -67,6 +68,16 @@ def _evidence_rows(evidence: Evidence) -> list[Row]:
     return rows + [Row(line) for line in rest]
 
 
+def _write_suppressed(lines: Lines, report: Report) -> None:
+    """What somebody decided to live with, and why: one paragraph each, without evidence."""
+    for finding in report.findings:
+        if finding.suppressed:
+            lines.blank()
+            message = f"suppressed: {finding.message}"
+            lines.prose(message, indent=_BODY, label=finding.severity.value, style="dim", label_style="dim")
+            lines.prose(f"{finding.check}, because: {finding.suppression_reason}", indent=_BODY, style="dim")
+
+
 def _write_open_questions(lines: Lines, report: Report, *, verbose: bool) -> None:
     crashed = [line for line in report.checks if line.outcome is Outcome.CRASHED]
     for line in crashed:
@@ -85,13 +96,6 @@ def _write_open_questions(lines: Lines, report: Report, *, verbose: bool) -> Non
 
 
 def _write_quiet_checks(lines: Lines, report: Report) -> None:
-    suppressed = [finding for finding in report.findings if finding.suppressed]
-    if suppressed:
-        _title(lines, "Suppressed")
-        lines.table(
-            [Row(finding.check, finding.message, f"because: {finding.suppression_reason}") for finding in suppressed],
-            indent=2,
-        )
     well = [line.check for line in report.checks if line.outcome is Outcome.OK]
     if well:
         _title(lines, "Looked at, and well")
@@ -115,7 +119,7 @@ def _title(lines: Lines, text: str) -> None:
 
 def _write_summary(lines: Lines, report: Report, live: list[ReportedFinding], again: Again, *, verbose: bool) -> None:
     summary = report.summary
-    if live or summary.verdict != "good" or verbose:
+    if report.findings or summary.verdict != "good" or verbose:
         lines.blank()
     lines.prose(f"{headline(report)} ({tally(report)}).", style=_VERDICT_STYLES[summary.verdict])
     steps = []

@@ -19,7 +19,7 @@ def headline(report: Report) -> str:
         return f"Found {_wrong(summary)}"
     if summary.verdict == "unknown":
         return "Unknown: nothing wrong was seen, and not everything could be judged"
-    return "Good: nothing wrong was found"
+    return "Good: nothing wrong was found" + (" but what is suppressed" if summary.suppressed else "")
 
 
 def tally(report: Report) -> str:

@@ -123,11 +123,17 @@ def test_suppressions_count_for_no_exit_code_and_stay_in_the_data(
     data = json.loads(sm120kit(*only, "--json").out)
     assert [each["suppressed"] for each in data["findings"]] == [True]
     assert data["summary"]["suppressed"] == 1
-    assert "1 suppressed" in sm120kit(*only).out
+    text = " ".join(sm120kit(*only).out.split())
+    assert f"{CHECK}, because: known" in text
+    assert "Good: nothing wrong was found but what is suppressed (1 check, 1 suppressed)." in text
     file.write_text(f'[[suppress]]\ncheck = "{CHECK}"\nreason = "known"\nexpires = 2020-01-01\n')
     answer = sm120kit(*only)
     assert answer.code == 1
     assert "ended on 2020-01-01" in answer.out
+    file.write_text('[[suppress]]\ncheck = "toolkit.nv-traget-missing"\nreason = "known"\n')
+    answer = sm120kit(*only)
+    assert answer.code == 1
+    assert f"suppresses toolkit.nv-traget-missing, which matches no check\n  Did you mean {CHECK}" in answer.err
     file.write_text('[[suppress]]\ncheck = "x.y"\n')
     answer = sm120kit(*only)
     assert (answer.code, answer.out) == (2, "")

@@ -110,12 +110,14 @@ def test_a_crashed_check_is_said() -> None:
     assert "1 check stopped by a fault in its code; the others went on (2 checks)." in text
 
 
-def test_suppressed_findings_are_counted_and_shown_when_asked() -> None:
+def test_suppressed_findings_are_counted_and_marked() -> None:
     made = report(found(finding()), suppressions=[Suppression("toolkit.broken", "we live with it")])
-    short, whole = render_terminal(made), render_terminal(made, verbose=True)
-    assert "Good: nothing wrong was found (1 check, 1 suppressed)." in short
-    assert "we live with it" not in short
-    assert "because: we live with it" in whole
+    for verbose in (False, True):
+        text = render_terminal(made, verbose=verbose)
+        assert "Good: nothing wrong was found but what is suppressed (1 check, 1 suppressed)." in text
+        assert f"error    suppressed: {finding().message}" in text
+        assert "toolkit.broken, because: we live with it" in text
+        assert "  seen" not in text
 
 
 def test_expired_and_unused_suppressions_are_said() -> None:
