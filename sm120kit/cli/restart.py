@@ -65,5 +65,7 @@ def command(*, name: str, numbers: Sequence[int], replicas: Sequence[int], as_js
         from sm120kit.report.fleet import render_summary
 
         width, colour = terminal()
-        write_result(render_summary(now, time.time(), width=width, colour=colour, encoding=encoding_of()))
+        remarks = [f"replica {index} was started again: {chosen_replica(now, index).state}" for index in wanted]
+        text = render_summary(now, time.time(), width=width, colour=colour, encoding=encoding_of(), remarks=remarks)
+        write_result(text)
     return GOOD if all(chosen_replica(now, index).state == "verified" for index in wanted) else FINDINGS

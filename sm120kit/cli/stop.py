@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -35,6 +36,7 @@ def command(*, name: str, every: bool, as_json: bool) -> int:
     if every and name:
         raise Sm120kitError(f"--all and {name} contradict each other", hint="Give one of the two")
     wanted = [fleet for fleet in list_fleets(say_unreadable) if not fleet.ended] if every else [chosen_fleet(name)]
+    already = [fleet.name for fleet in wanted if fleet.ended]
     ended = [_stopped(fleet) for fleet in wanted]
     if as_json:
         from sm120kit.text import encode_json
@@ -44,7 +46,7 @@ def command(*, name: str, every: bool, as_json: bool) -> int:
         from sm120kit.report.fleet_end import render_end
 
         width, colour = terminal()
-        write_result(render_end(ended, width=width, colour=colour))
+        write_result(render_end(ended, time.time(), already=already, width=width, colour=colour))
     return GOOD if all(fleet.ended for fleet in ended) else FINDINGS
 
 

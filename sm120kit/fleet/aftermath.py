@@ -104,6 +104,7 @@ def _as_ended(fleet: Fleet) -> Fleet:
 
 
 def _stopped(replica: Replica, now: float) -> Replica:
+    before = replica.before_end or replica.state
     if replica.state == "failed":
-        return replica
-    return replace(replica, state="stopped", pid=None, process=None, phase="", since=now)
+        return replace(replica, before_end=before)
+    return replace(replica, state="stopped", before_end=before, pid=None, process=None, phase="", since=now)

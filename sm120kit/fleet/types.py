@@ -114,6 +114,8 @@ class Replica(Struct, frozen=True):
     restarts: int = 0
     deaths: tuple[Death, ...] = ()
     """The latest ones, newest last."""
+    before_end: State | None = None
+    """The state that it was in when its fleet was ended; ``None`` = the fleet goes on."""
     url: str = ""
     """Of a server that is not ours: its address as it was given."""
 

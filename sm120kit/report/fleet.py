@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sm120kit.fleet.types import Fleet
 from sm120kit.report.fleet_table import write_table
 from sm120kit.report.fleet_troubles import not_judged, write_ladder, write_troubles
-from sm120kit.report.fleet_words import duration, title, verified, write_rehearsal
+from sm120kit.report.fleet_words import duration, granted, title, verified, write_rehearsal
 from sm120kit.report.lines import Lines, Row
 
 _INDENT = 2
@@ -77,6 +77,10 @@ def verdict(fleet: Fleet) -> str:
     """Whether it is verified, in one sentence."""
     number, of = verified(fleet), len(fleet.replicas)
     rehearsed = " in a rehearsal" if fleet.rehearsal else ""
+    if fleet.ended and number == of:
+        return f"Was verified{rehearsed}: {number} of {of} at level {fleet.level}, until it was ended."
+    if fleet.ended:
+        return f"Not verified{rehearsed}: {number} of {of} at level {fleet.level} when it was ended."
     if fleet.verified:
         return f"Verified{rehearsed}: {number} of {of} at level {fleet.level}."
     return f"Not verified{rehearsed}: {number} of {of} at level {fleet.level}."
@@ -84,7 +88,7 @@ def verdict(fleet: Fleet) -> str:
 
 def _write_summary(lines: Lines, fleet: Fleet, *, verbose: bool) -> None:
     lines.blank()
-    lines.prose(verdict(fleet), style="bold green" if fleet.verified else "bold red")
+    lines.prose(verdict(fleet), style="bold green" if verified(fleet) == len(fleet.replicas) else "bold red")
     lines.table([*_figures(fleet), *not_judged(fleet)], indent=_INDENT)
     if verbose:
         write_ladder(lines, fleet)
@@ -97,7 +101,7 @@ def _figures(fleet: Fleet) -> list[Row]:
     predicted = [each.predicted for each in fleet.replicas if each.predicted is not None]
     asked = f"{sum(requested):,} requested" if requested else "no number requested"
     planned = f"{sum(predicted):,} predicted" if predicted else "none predicted"
-    rows = [Row("requests at a time", f"{asked}, {planned}, {fleet.granted_total:,} granted")]
+    rows = [Row("requests at a time", f"{asked}, {planned}, {granted(fleet):,} granted")]
     rates = [each.tokens_per_second for each in fleet.replicas if each.tokens_per_second is not None]
     if rates:
         rows.append(Row("decoding", f"{sum(rates):,.0f} tokens/s in sum", _shares(fleet)))

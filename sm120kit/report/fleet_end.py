@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sm120kit.fleet.types import STOPS, Fleet
-from sm120kit.report.fleet_words import REHEARSAL
+from sm120kit.report.fleet_words import REHEARSAL, duration
 from sm120kit.report.lines import Lines
 from sm120kit.text import visible
 
 
-def render_end(fleets: Sequence[Fleet], *, width: int = 100, colour: bool = False) -> str:
-    """What happened to each since it was told to stop, in the words of its supervisor."""
+def render_end(
+    fleets: Sequence[Fleet], now: float, *, already: Sequence[str] = (), width: int = 100, colour: bool = False
+) -> str:
+    """What happened to each since it was told to stop, in the words of its supervisor. ``already``: the names of those
+    that had ended before."""
     lines = Lines(width)
     rehearsed = any(fleet.rehearsal for fleet in fleets)
     if rehearsed:
@@ -19,6 +22,9 @@ def render_end(fleets: Sequence[Fleet], *, width: int = 100, colour: bool = Fals
     if not fleets:
         lines.prose("No fleet runs.")
     for fleet in fleets:
+        if fleet.name in already:
+            lines.prose(f"{fleet.name}: had ended already, {duration(now - fleet.updated)} ago", style="bold")
+            continue
         state = "ended" if fleet.ended else "something of it still runs"
         lines.prose(f"{fleet.name}: {state}", style="bold green" if fleet.ended else "bold red")
         for text in end_lines(fleet):

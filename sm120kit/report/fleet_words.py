@@ -48,9 +48,23 @@ def place(replica: Replica) -> str:
     return f"replica {replica.index} on {where}, port {replica.port}"
 
 
+def good(fleet: Fleet) -> tuple[Replica, ...]:
+    """The replicas that are verified; of a fleet that has ended those that were when it was ended."""
+    return tuple(
+        each
+        for each in fleet.replicas
+        if "verified" in ((each.state, each.before_end) if fleet.ended else (each.state,))
+    )
+
+
 def verified(fleet: Fleet) -> int:
-    """How many replicas are verified now."""
-    return sum(replica.state == "verified" for replica in fleet.replicas)
+    """How many those are."""
+    return len(good(fleet))
+
+
+def granted(fleet: Fleet) -> int:
+    """Requests at a time that they grant, or granted."""
+    return sum(each.granted or 0 for each in good(fleet))
 
 
 def one_line(fleet: Fleet) -> str:

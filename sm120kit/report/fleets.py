@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sm120kit.fleet.types import Fleet, Leftover
-from sm120kit.report.fleet_words import duration, verified
+from sm120kit.report.fleet_words import duration, granted, verified
 from sm120kit.report.grid import Cell, Column, write_grid
 from sm120kit.report.lines import Lines
 from sm120kit.report.wording import counted
@@ -42,7 +42,7 @@ def _write_table(lines: Lines, fleets: Sequence[Fleet], now: float) -> None:
             Column("state", [_state(each) for each in fleets], need=8),
             Column("verified", [Cell(f"{verified(each)} of {len(each.replicas)}") for each in fleets], need=7),
             Column("level", [Cell(each.level) for each in fleets], need=3),
-            Column("granted", [Cell(f"{each.granted_total:,}") for each in fleets], right=True, need=6),
+            Column("granted", [Cell(f"{granted(each):,}") for each in fleets], right=True, need=6),
             Column("time", [Cell(_age(each, now)) for each in fleets], need=4),
             Column("model", [Cell(each.served_model_name or each.model) for each in fleets], need=5, least=12),
         ],

@@ -101,7 +101,10 @@ def test_from_command_to_verified_to_stopped(sm120kit: Command, home: Path) -> N
     assert ended is not None
     assert ended["ended"]
     assert {each["state"] for each in ended["replicas"]} == {"stopped"}
-    assert sm120kit("status").code == 1
+    status = sm120kit("status")
+    assert status.code == 1
+    assert f"Was verified in a rehearsal: 2 of 2 at level {ended['level']}, until it was ended." in lines(status)
+    assert "drill: had ended already, " in sm120kit("stop").out
     assert "has ended" in sm120kit("verify").err
     forgotten = sm120kit("fleets", "--forget-ended")
     assert (forgotten.code, forgotten.out[:24]) == (0, "drill: its state and 3 l")

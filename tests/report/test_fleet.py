@@ -31,6 +31,16 @@ def test_a_fleet_that_is_verified() -> None:
     ]
 
 
+def test_a_fleet_that_has_ended_keeps_its_verdict() -> None:
+    stopped = replica(0, "stopped", granted=37, before_end="verified")
+    said = render_status(fleet(stopped, ended=True), START + 60)
+    assert "\nWas verified: 1 of 1 at level load, until it was ended.\n" in said
+    assert "64 requested, 37 predicted, 37 granted" in said
+    unwell = replica(1, "failed", before_end="failed")
+    said = render_status(fleet(stopped, unwell, ended=True), START + 60)
+    assert "\nNot verified: 1 of 2 at level load when it was ended.\n" in said
+
+
 def test_who_loads_says_what_it_is_at_and_how_long_it_will_take() -> None:
     coming = fleet(
         replica(0), replica(1, "loading", phase="weights", ready_s=None), replica(2, "waiting", started=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sm120kit.report.fleet_end import end_lines, render_end
 from sm120kit.report.fleet_words import REHEARSAL, one_line
-from tests.fleets import event, fleet, replica
+from tests.fleets import START, event, fleet, replica
 
 STOPPED = fleet(
     replica(0, "stopped"),
@@ -25,7 +25,8 @@ def test_only_what_was_said_since_it_began_to_stop() -> None:
 
 
 def test_one_that_ended_and_one_of_which_something_is_left() -> None:
-    said = render_end((STOPPED, fleet(replica(0, "stopping"), name="other", events=(event("process 7 \x1b"),))))
+    left = fleet(replica(0, "stopping"), name="other", events=(event("process 7 \x1b"),))
+    said = render_end((STOPPED, left), START)
     assert said.splitlines() == [
         "qwen: ended",
         "  replica 0: is killed",
@@ -35,13 +36,17 @@ def test_one_that_ended_and_one_of_which_something_is_left() -> None:
     ]
 
 
+def test_one_that_had_ended_before() -> None:
+    assert render_end((STOPPED,), START + 90, already=("qwen",)) == "qwen: had ended already, 0:30 ago\n"
+
+
 def test_a_rehearsal_says_so() -> None:
-    said = render_end((fleet(replica(0), rehearsal=True, ended=True), fleet(replica(0)))).splitlines()
+    said = render_end((fleet(replica(0), rehearsal=True, ended=True), fleet(replica(0))), START).splitlines()
     assert said[0] == said[-1] == REHEARSAL
 
 
 def test_no_fleet() -> None:
-    assert render_end(()) == "No fleet runs.\n"
+    assert render_end((), START) == "No fleet runs.\n"
 
 
 def test_how_far_it_is_on_one_line() -> None:

@@ -12,7 +12,7 @@ def test_each_fleet_has_its_row() -> None:
         (
             fleet(replica(0), replica(1)),
             fleet(replica(0), replica(1, "failed"), name="drill", rehearsal=True),
-            fleet(replica(0, "stopped"), name="old", ended=True),
+            fleet(replica(0, "stopped", granted=37, before_end="verified"), name="old", ended=True),
         ),
         START + 90,
     ).splitlines()
@@ -20,7 +20,7 @@ def test_each_fleet_has_its_row() -> None:
         ["fleet", "state", "verified", "level", "granted", "time", "model"],
         ["qwen", "verified", "2", "of", "2", "load", "74", "up", "for", "1:30", "/models/qwen"],
         ["drill", "rehearsal,", "not", "verified", "1", "of", "2", "load", "37", "up", "for", "1:30", "/models/qwen"],
-        ["old", "ended", "0", "of", "1", "load", "0", "ended", "0:30", "ago", "/models/qwen"],
+        ["old", "ended", "1", "of", "1", "load", "37", "ended", "0:30", "ago", "/models/qwen"],
     ]
 
 

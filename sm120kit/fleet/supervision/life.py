@@ -135,7 +135,7 @@ class Life:
             self.settled.set()
             if self.child and not self.child.ended.is_set():
                 await self._end()
-        if self.stopping.is_set():
+        if self.stopping.is_set() and self.board.replica(self.index).state != "failed":
             self._state("stopped", pid=None, process=None, phase="")
 
     async def _one_start(self) -> None:

@@ -162,6 +162,7 @@ class Supervisor:
         """All servers at once, then what may have stayed, then the memory."""
         self._board.say(STOPS)
         for life in self._lives:
+            self._board.change(life.index, before_end=self._board.replica(life.index).state)
             life.stopping.set()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         left = await asyncio.to_thread(sweep, self._mark)

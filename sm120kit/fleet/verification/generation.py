@@ -130,8 +130,8 @@ def _fault(said: Said, text: str, random_weights: bool) -> str:
     piece = _repeated(text)
     if piece:
         return (
-            f"the answer only repeats {quoted(piece)}: {quoted(text, 60)}. Kernels that compute rubbish (NaN) do that, "
-            "and weights that are no trained ones, which are let pass with --load-format dummy alone"
+            f"the answer only repeats {quoted(piece)}: {quoted(text, 60)}. Kernels that compute rubbish (NaN) do that. "
+            "Random weights do so too, and are let pass with --load-format dummy"
         )
     return ""
 
