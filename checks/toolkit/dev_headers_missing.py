@@ -107,7 +107,7 @@ def _missing(use: Use, severity: Severity, blocked: list[tuple[ModuleHeaders, li
     for row, _ in blocked:
         modules.setdefault(row.consumer, []).append(row.module)
     evidence = [
-        *(at(f"no {header}", folder) for header in headers for folder in toolkit.include_dirs[:1]),
+        *(at(f"no {', '.join(headers)}", folder) for folder in toolkit.include_dirs[:1]),
         *(at(f"{row.consumer} {row.module} includes {', '.join(missing)}", row.source) for row, missing in blocked),
     ]
     named = "; ".join(f"{consumer}: {', '.join(dict.fromkeys(names))}" for consumer, names in modules.items())

@@ -10,6 +10,9 @@ from sm120kit.report.wording import by_reason, counted, headline, open_questions
 _BODY = 9
 """Column in which the text beside a label begins."""
 
+_MOST_EVIDENCE = 4
+"""Pieces of evidence of a warning that are shown where there are many: errors must not be buried by it."""
+
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.NOTE: "bold blue"}
 
 _VERDICT_STYLES = {"good": "bold green", "unknown": "bold", "findings": "bold", "crashed": "bold magenta"}
@@ -33,7 +36,8 @@ def render_terminal(
     live = [finding for finding in report.findings if not finding.suppressed]
     for finding in live:
         lines.blank()
-        write_finding(lines, finding, whole=verbose or finding.severity is not Severity.NOTE)
+        most = 0 if verbose or finding.severity is Severity.ERROR else _MOST_EVIDENCE
+        write_finding(lines, finding, whole=verbose or finding.severity is not Severity.NOTE, most=most)
     _write_suppressed(lines, report)
     _write_open_questions(lines, report, verbose=verbose)
     if verbose:
@@ -43,8 +47,9 @@ def render_terminal(
     return lines.render(colour=colour)
 
 
-def write_finding(lines: Lines, finding: ReportedFinding | Finding, *, whole: bool) -> None:
-    """One finding with its evidence and remedies; not ``whole``: its message and id alone."""
+def write_finding(lines: Lines, finding: ReportedFinding | Finding, *, whole: bool, most: int = 0) -> None:
+    """One finding with its evidence, or ``most`` pieces of it where these are many, and its remedies; not ``whole``:
+    its message and id alone."""
     lines.prose(
         finding.message,
         indent=_BODY,
@@ -56,7 +61,10 @@ def write_finding(lines: Lines, finding: ReportedFinding | Finding, *, whole: bo
     if not whole:
         return
     lines.blank()
-    rows = [row for evidence in finding.evidence for row in _evidence_rows(evidence)]
+    shown = finding.evidence[:most] if 0 < most < len(finding.evidence) - 1 else finding.evidence
+    rows = [row for evidence in shown for row in _evidence_rows(evidence)]
+    if left := len(finding.evidence) - len(shown):
+        rows.append(Row(f"and {left} more, with doctor -v"))
     lines.table(rows, indent=_BODY, label="  seen", label_style="dim")
     write_remedies(lines, finding.remedies, indent=_BODY)
 

@@ -72,6 +72,8 @@ def changes(before: Snapshot, after: Snapshot) -> tuple[Change, ...]:
         one, other = old.get(path), new.get(path)
         if one == other or (one and other and one.is_item and other.is_item):
             continue
+        if one and other and one.is_unknown and other.is_unknown:
+            continue  # asked in another way (--gpu), or refused with another sentence: nothing is known of a change
         if one is None or other is None or one.is_unknown or other.is_unknown:
             closed.add(path)
         label = one.label if one else other.label if other else ""

@@ -216,3 +216,15 @@ def test_hostile_text_is_shown_and_not_obeyed() -> None:
 def test_any_text_at_any_width(text: str, width: int) -> None:
     made = report(found(finding(message=text, evidence=[Evidence(text, text)], remedies=[Manual(text, (text,))])))
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", render_terminal(made, width=width))
+
+
+def test_much_evidence_of_a_warning_does_not_bury_the_errors() -> None:
+    pieces = tuple(Evidence(f"piece {number}", "/a/place") for number in range(9))
+    for severity, shown in ((Severity.WARNING, 4), (Severity.ERROR, 9)):
+        made = report(found(finding(severity=severity, evidence=pieces)))
+        text = render_terminal(made)
+        assert text.count("piece ") == shown
+        assert ("and 5 more, with doctor -v" in text) == (shown == 4)
+        assert render_terminal(made, verbose=True).count("piece ") == 9
+    few = report(found(finding(severity=Severity.WARNING, evidence=pieces[:5])))
+    assert render_terminal(few).count("piece ") == 5, "one more line would say no less"

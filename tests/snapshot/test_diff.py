@@ -98,6 +98,11 @@ def test_a_gpu_that_went_is_one_line_and_counted() -> None:
     }
 
 
+def test_what_stays_unknown_for_another_reason_has_not_changed() -> None:
+    not_asked = replace(no_driver(), version=Unknown("not asked: --gpu names the hardware"))
+    assert not changes(snapshot(driver=no_driver()), snapshot(driver=not_asked))
+
+
 def test_what_became_unknown_says_why_once() -> None:
     found = changed(snapshot(driver=driver(gpus=[gpu(0), gpu(1)])), snapshot(driver=no_driver()))
     assert found["driver GPUs"] == ("2", "unknown: no libnvidia-ml.so.1 on the loader's path")
