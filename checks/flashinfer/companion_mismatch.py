@@ -28,6 +28,7 @@ from sm120kit.diagnosis import (
     CannotTell,
     Case,
     Finding,
+    LogRemedy,
     Manual,
     NotApplicable,
     Severity,
@@ -42,7 +43,7 @@ from sm120kit.snapshot.types.packages import Distribution
 
 SIGNATURES = [
     Signature(
-        pattern=r"flashinfer-(?:cubin|jit-cache) version \((?P<companion>[^)]+)\) does not match\s+"
+        pattern=r"flashinfer-(?P<which>cubin|jit-cache) version \((?P<companion>[^)]+)\) does not match\s+"
         r"flashinfer version \((?P<flashinfer>[^)]+)\)",
         rank="cause",
         example="RuntimeError: flashinfer-cubin version (0.6.13) does not match flashinfer version (0.6.14). Please "
@@ -50,6 +51,19 @@ SIGNATURES = [
         look_alike="flashinfer-jit-cache 0.6.16+cu130 MISMATCH vs 0.6.16",
         source="vllm-project/vllm#49804; flashinfer-python 0.6.12 jit/env.py; the look-alike is flashinfer#4337",
         versions="an exception up to 0.7.1, a warning from 0.7.2 on",
+        message="flashinfer-{which} is of version {companion}, FlashInfer itself of {flashinfer}",
+        remedies=(
+            LogRemedy(
+                "Install the one of FlashInfer's version; flashinfer-jit-cache comes from FlashInfer's own "
+                "index, by torch's "
+                "CUDA release (cu128, cu130)",
+                (
+                    "python3 -m pip install flashinfer-{which}=={flashinfer} --extra-index-url "
+                    "https://flashinfer.ai/whl/cu130",
+                ),
+            ),
+            LogRemedy("Do without prebuilt kernels", ("python3 -m pip uninstall -y flashinfer-{which}",)),
+        ),
     ),
 ]
 

@@ -30,6 +30,7 @@ from sm120kit.diagnosis import (
     Case,
     Finding,
     Known,
+    LogRemedy,
     Manual,
     NotApplicable,
     Severity,
@@ -50,6 +51,15 @@ SIGNATURES = [
         example="RuntimeError: Ninja is required to load C++ extensions (pip install ninja to get it)",
         look_alike="ninja: build stopped: subcommand failed.",
         source="torch 2.13.0 utils/cpp_extension.py; NX-AI/xlstm#13",
+        message="ninja, which runs the compilations, is not on PATH",
+        remedies=(
+            LogRemedy("Install it into the environment of the server", ("python3 -m pip install ninja",)),
+            LogRemedy(
+                "If it is there: put the bin folder of that environment on the PATH of the server, which a unit or a "
+                "container does not do by itself",
+                ("export PATH=VENV/bin:$PATH",),
+            ),
+        ),
     ),
     Signature(
         pattern=r"Failed to find C compiler\. Please specify via CC environment variable",
@@ -58,6 +68,11 @@ SIGNATURES = [
         "triton.knobs.build.impl.",
         look_alike="nvcc fatal   : Failed to preprocess host compiler properties.",
         source="triton 3.8.0 runtime/build.py",
+        message="Triton finds no C compiler, with which it builds what starts its kernels",
+        remedies=(
+            LogRemedy("Install one", ("apt-get install gcc", "dnf install gcc")),
+            LogRemedy("If there is one under another name, name it", ("export CC=COMPILER",)),
+        ),
     ),
 ]
 

@@ -28,6 +28,7 @@ from sm120kit.diagnosis import (
     Case,
     Finding,
     Known,
+    LogRemedy,
     Manual,
     Severity,
     Signature,
@@ -45,6 +46,17 @@ SIGNATURES = [
         example="/tmp/tmpq3bk1y2c/cuda_utils.c:7:10: fatal error: Python.h: No such file or directory",
         look_alike="main.cpp:3:10: fatal error: PythonQt.h: No such file or directory",
         source="sgl-project/sglang#1117, #18644; vllm-project/vllm#27890",
+        message="The headers of the Python that ran are not installed, and Triton compiles against them",
+        remedies=(
+            LogRemedy(
+                "Install those of this very Python",
+                (
+                    "apt-get install python[[{python_version}|3]]-dev",
+                    "dnf install python[[{python_version}|3]]-devel",
+                ),
+            ),
+            LogRemedy("Take a Python of conda or uv, which bring them"),
+        ),
     ),
 ]
 

@@ -52,7 +52,7 @@ SIGNATURES = [
             LogRemedy(
                 "Install SGLang with what it pins, the kernels among it: their package is called sgl-kernel or "
                 "sglang-kernel, depending on its version",
-                ("python3 -m pip install 'sglang[[=={sglang_version}]]'",),
+                ("python3 -m pip install sglang[[=={sglang_version}]]",),
             ),
             _WHICH,
         ),
@@ -67,7 +67,7 @@ SIGNATURES = [
         remedies=(
             LogRemedy(
                 "Install SGLang with what it pins, FlashInfer among it",
-                ("python3 -m pip install 'sglang[[=={sglang_version}]]'",),
+                ("python3 -m pip install sglang[[=={sglang_version}]]",),
             ),
             _WHICH,
         ),

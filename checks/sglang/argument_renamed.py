@@ -55,8 +55,8 @@ SIGNATURES = [
         message="SGLang does not take one of its arguments in this version",
         remedies=(
             LogRemedy(
-                "Ask what this version calls it: doctor reads a launch line as any SGLang version does",
-                ("sm120kit doctor -- ARGUMENTS",),
+                "Ask what this version calls it; pip show sglang tells the version",
+                ("sm120kit doctor --sglang [[{sglang_version}|VERSION]] -- [[{flags}|ARGUMENTS]]",),
             ),
         ),
     ),

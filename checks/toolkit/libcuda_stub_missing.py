@@ -36,6 +36,7 @@ from sm120kit.diagnosis import (
     Evidence,
     Finding,
     Known,
+    LogRemedy,
     Manual,
     NotApplicable,
     Remedy,
@@ -65,6 +66,19 @@ SIGNATURES = [
         look_alike="/usr/bin/ld: cannot find -lcudart: No such file or directory",
         source="flashinfer 0.7.2.post1 with CUDA_HOME at the wheels of CUDA 13.0; unslothai/unsloth#1141",
         versions="flashinfer 0.4 to 0.7, sglang JIT, triton",
+        message="The linker finds no libcuda.so: the toolkit brings no stub of the driver's library",
+        remedies=(
+            LogRemedy("Let a toolkit of links be composed that has every name", ("sm120kit fix",)),
+            LogRemedy(
+                "With the driver on this machine, link its library under that name in a folder of your own",
+                (
+                    "ldconfig -p | grep libcuda.so.1",
+                    "mkdir -p ~/libcuda && ln -s FOUND ~/libcuda/libcuda.so",
+                    "export LIBRARY_PATH=~/libcuda:$LIBRARY_PATH",
+                ),
+            ),
+            LogRemedy("Install the package with the stub: cuda-driver-dev, of the release of the toolkit"),
+        ),
     ),
 ]
 

@@ -29,6 +29,7 @@ from sm120kit.diagnosis import (
     Case,
     Evidence,
     Finding,
+    LogRemedy,
     NotApplicable,
     Repair,
     Severity,
@@ -45,12 +46,25 @@ from sm120kit.diagnosis.remedies import cccl_package, compose_view
 
 SIGNATURES = [
     Signature(
-        pattern=r"fatal error: (nv/target|cuda/std/[\w/.]+): No such file or directory",
+        pattern=r"fatal error: (?P<header>nv/target|cuda/std/[\w/.]+): No such file or directory",
         rank="cause",
         example="cuda_fp16.h:4492:10: fatal error: nv/target: No such file or directory",
         look_alike="main.cpp:1:10: fatal error: nv/targets.hpp: No such file or directory",
         source="nvcc 13.0.88 without nvidia-cuda-cccl, compiling flashinfer 0.6.7",
         versions="nvcc 12.x and 13.x; flashinfer <= 0.6.9, sglang JIT, tvm-ffi, torch extensions",
+        message="{header}, a header of CCCL, is not beside the compiler that ran: the wheel of nvcc does not bring it",
+        remedies=(
+            LogRemedy("Let a toolkit of links be composed that holds one whole CCCL", ("sm120kit fix",)),
+            LogRemedy(
+                "Install the CCCL of the compiler's release, which nvcc --version tells (13.0 for example), "
+                "where it came from",
+                (
+                    "python3 -m pip install 'nvidia-cuda-cccl==RELEASE.*'",
+                    "conda install -c nvidia cuda-cccl=RELEASE",
+                    "apt-get install cuda-cccl-13-0",
+                ),
+            ),
+        ),
     ),
 ]
 

@@ -37,6 +37,7 @@ from sm120kit.diagnosis import (
     Evidence,
     Finding,
     Known,
+    LogRemedy,
     Manual,
     NotApplicable,
     Release,
@@ -55,6 +56,25 @@ from sm120kit.snapshot.types.toolkits import Consumer, Toolkit
 
 _DEFAULT = "/usr/local/cuda"
 
+_FIND = (
+    LogRemedy("Name one that is on disk", ("ls -d /usr/local/cuda*", "export CUDA_HOME=FOLDER")),
+    LogRemedy(
+        "Install a whole one of the CUDA release that torch was built with. CUDA 13 comes as wheels, below "
+        "nvidia/cu13 of the "
+        "environment",
+        (
+            """python3 -c "import torch; print(torch.version.cuda)\"""",
+            "python3 -m pip install 'cuda-toolkit[nvcc,cccl]==13.0.*'",
+        ),
+    ),
+    LogRemedy(
+        "CUDA 12 comes from conda or NVIDIA's repository, as its wheels hold no nvcc",
+        ("conda install -c nvidia cuda-toolkit=12.8", "apt-get install cuda-toolkit-12-8"),
+    ),
+    LogRemedy("See whom it would serve, and what else is lacking", ("sm120kit doctor --only 'toolkit.*'",)),
+)
+_MESSAGE = "No CUDA compiler (nvcc) is where the program looked for it"
+
 SIGNATURES = [
     Signature(
         pattern=r"(?:^|[\s:/])nvcc: (?:command )?not found|No such file or directory: '(?:\S*/)?nvcc'",
@@ -63,6 +83,8 @@ SIGNATURES = [
         look_alike="sh: 1: nvcc-wrapper: not found",
         source="smg-project/smg#513",
         versions="SGLang 0.5.9 and later, FlashInfer",
+        message=_MESSAGE,
+        remedies=_FIND,
     ),
     Signature(
         pattern=r"Could not find nvcc and default cuda_home=|Could not find CUDA installation\. Please set CUDA_HOME",
@@ -71,6 +93,8 @@ SIGNATURES = [
         look_alike="RuntimeError: Could not find ninja",
         source="flashinfer 0.7.2.post1 jit/cpp_ext.py; apache-tvm-ffi 0.1.11 cpp/extension.py",
         versions="FlashInfer 0.4 and later, tvm-ffi",
+        message=_MESSAGE,
+        remedies=_FIND,
     ),
     Signature(
         pattern=r"CUDA_HOME environment variable is not set\. Please set it to your CUDA install root",
@@ -79,6 +103,8 @@ SIGNATURES = [
         look_alike="OSError: ROCM_HOME environment variable is not set.",
         source="torch 2.13 utils/cpp_extension.py",
         versions="torch extensions",
+        message=_MESSAGE,
+        remedies=_FIND,
     ),
 ]
 

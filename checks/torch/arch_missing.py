@@ -27,6 +27,7 @@ from sm120kit.diagnosis import (
     CannotTell,
     Case,
     Finding,
+    LogRemedy,
     Manual,
     NotApplicable,
     Remedy,
@@ -39,15 +40,50 @@ from sm120kit.diagnosis import (
 from sm120kit.diagnosis.torch_wheels import TorchWheel, official_version, wheel_of, wheels_for
 from sm120kit.snapshot.types.packages import TorchBuild
 
+_NEWER = LogRemedy(
+    "If it is torch: take the same version from PyTorch's index of CUDA 12.8 (cu128), or of 13.0 (cu130) with a "
+    "driver from "
+    "580 on; where it is not there, a newer one with the SGLang that pins it",
+    (
+        "python3 -m pip install --force-reinstall torch[[=={torch_version}]] --index-url "
+        "https://download.pytorch.org/whl/cu130",
+    ),
+)
+
 SIGNATURES = [
     Signature(
-        pattern=r"no kernel image is available for execution on the device"
-        r"|with CUDA capability sm_\d+ is not compatible with the current PyTorch installation",
+        pattern=r"with CUDA capability (?P<target>sm_\d+) is not compatible with the current PyTorch installation",
+        rank="cause",
+        example="NVIDIA RTX PRO 6000 Blackwell Server Edition with CUDA capability sm_120 is not compatible with the "
+        "current PyTorch installation.",
+        look_alike="The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.",
+        source="torch/cuda/__init__.py; vllm-project/vllm#20193",
+        versions="torch up to 2.7.1 from PyPI",
+        message="This torch has no machine code for {target}",
+        remedies=(_NEWER,),
+    ),
+    Signature(
+        pattern=r"no kernel image is available for execution on the device",
         rank="cause",
         example="torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device",
         look_alike="CUDA error: an illegal memory access was encountered",
-        source="vllm-project/vllm#20193, sgl-project/sglang#7249",
+        source="vllm-project/vllm#20193, sgl-project/sglang#7249, #38515",
         versions="torch up to 2.7.1 from PyPI; any extension built without the GPU's architecture",
+        message="A kernel was called that has no machine code for this GPU: one of torch, or of an extension such as "
+        "sgl-kernel, flashinfer or flash-attn. The line alone does not tell which",
+        remedies=(
+            LogRemedy(
+                "See which: the last frames of the traceback name the module, and the doctor reads what torch and the "
+                "kernel wheels hold",
+                ("sm120kit doctor --only 'torch.*' --only 'kernels.*' --only 'wheels.*'",),
+            ),
+            _NEWER,
+            LogRemedy(
+                "If it is an extension: install the build of it that names this GPU, or build it with the GPU in "
+                "this list",
+                ("export TORCH_CUDA_ARCH_LIST=12.0",),
+            ),
+        ),
     ),
 ]
 

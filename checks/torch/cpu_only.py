@@ -28,6 +28,7 @@ from sm120kit.diagnosis import (
     Evidence,
     Finding,
     Known,
+    LogRemedy,
     Manual,
     NotApplicable,
     Signature,
@@ -46,6 +47,17 @@ SIGNATURES = [
         example="AssertionError: Torch not compiled with CUDA enabled",
         look_alike="RuntimeError: No CUDA GPUs are available",
         source="torch/cuda/__init__.py, torch 2.13.0+cpu",
+        message="The torch that is installed was built without CUDA",
+        remedies=(
+            LogRemedy(
+                "Install the same version from PyTorch's index of CUDA 12.8 (cu128), or of 13.0 (cu130) with a "
+                "driver from 580 on",
+                (
+                    "python3 -m pip install --force-reinstall torch[[=={torch_version}]] --index-url "
+                    "https://download.pytorch.org/whl/cu130",
+                ),
+            ),
+        ),
     ),
 ]
 

@@ -1,4 +1,4 @@
-"""The assembler that Triton takes does not know this GPU: "ptxas fatal: Value 'sm_121a' is not defined"
+"""The assembler that Triton takes does not know this GPU: "ptxas fatal: Value 'sm_…' is not defined"
 
 ## What it finds
 A ptxas, the one that Triton brings or one named by a variable, that has no target for a GPU that is there or named.
@@ -30,6 +30,7 @@ from sm120kit.diagnosis import (
     Case,
     Finding,
     Known,
+    LogRemedy,
     Manual,
     NotApplicable,
     Release,
@@ -48,12 +49,26 @@ from sm120kit.snapshot.types.toolkits import Consumer
 
 SIGNATURES = [
     Signature(
-        pattern=r"ptxas fatal\s*: Value 'sm_1[0-9]{2}[af]?' is not defined for option 'gpu-name'",
-        rank="cause",
+        pattern=r"ptxas fatal\s*: Value '(?P<target>sm_1[0-9]{2}[af]?)' is not defined for option 'gpu-name'",
+        rank="consequence",
         example="ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'",
         look_alike="ptxas fatal   : Unsupported .version 9.0; current version is '8.8'",
         source="triton-lang/triton#8539, #10331; vllm-project/vllm#31338",
         versions="sm_120 before triton 3.3, sm_103 and sm_121 before 3.6, sm_110 before 3.7",
+        message="If Triton called it, as a traceback with triton/backends/nvidia around that line tells: the "
+        "ptxas that "
+        "Triton brings does not know {target}",
+        remedies=(
+            LogRemedy(
+                "Name the ptxas of a newer toolkit by both variables: newer Tritons read the second one",
+                (
+                    "export TRITON_PTXAS_PATH=FOLDER/bin/ptxas",
+                    "export TRITON_PTXAS_BLACKWELL_PATH=FOLDER/bin/ptxas",
+                ),
+            ),
+            LogRemedy("Install a newer torch, which brings a newer Triton"),
+            LogRemedy("See which Triton and which ptxas it is", ("sm120kit doctor --only 'triton.*'",)),
+        ),
     ),
 ]
 

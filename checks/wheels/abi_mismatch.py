@@ -29,6 +29,7 @@ from sm120kit.diagnosis import (
     Case,
     Finding,
     Known,
+    LogRemedy,
     Manual,
     NotApplicable,
     Remedy,
@@ -45,12 +46,27 @@ from sm120kit.snapshot.types.packages import SharedObject, TorchBuild
 
 SIGNATURES = [
     Signature(
-        pattern=r"undefined symbol: (?:_ZNK?(?:2at|3c10|5torch)|aoti_torch_)\w*",
+        pattern=r"(?:\S*/(?:site|dist)-packages/(?P<package>\w+)/\S*: )?undefined symbol: "
+        r"(?:_ZNK?(?:2at|3c10|5torch)|aoti_torch_)\w*",
         rank="cause",
         example="ImportError: /usr/local/lib/python3.12/dist-packages/sgl_kernel/sm100/common_ops.abi3.so: undefined "
         "symbol: _ZNK3c106SymInt6sym_neERKS0_",
         look_alike="libcusparse.so.12: undefined symbol: __nvJitLinkCreate_12_8, version libnvJitLink.so.12",
         source="sgl-project/sglang#13948, #18203",
+        message="[[{package}|An extension]] was built for another torch than the one that is installed",
+        remedies=(
+            LogRemedy("See which pairs do not fit", ("python3 -m pip check",)),
+            LogRemedy(
+                "Install the build of it that belongs to the installed torch; the kernels of SGLang are called "
+                "sgl-kernel or "
+                "sglang-kernel, depending on their version",
+                ("python3 -m pip install --force-reinstall --no-deps [[{package}|PACKAGE]]",),
+            ),
+            LogRemedy(
+                "Bring torch and all that goes with it to what SGLang pins",
+                ("python3 -m pip install sglang[[=={sglang_version}]]",),
+            ),
+        ),
     ),
     Signature(
         pattern=r"operator torchvision::nms does not exist",
@@ -58,6 +74,14 @@ SIGNATURES = [
         example="RuntimeError: operator torchvision::nms does not exist",
         look_alike="torchvision is not available, image processing falls back to PIL",
         source="torchvision/_meta_registrations.py of 0.28.0 beside another torch",
+        message="torchvision was built for another torch than the one that is installed",
+        remedies=(
+            LogRemedy("See which pairs do not fit", ("python3 -m pip check",)),
+            LogRemedy(
+                "Install the torchvision that belongs to the installed torch, from the same index as that",
+                ("python3 -m pip install --force-reinstall --no-deps torchvision",),
+            ),
+        ),
     ),
 ]
 

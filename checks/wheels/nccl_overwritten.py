@@ -14,7 +14,8 @@ one there is an error, a newer one a warning, the right one a note: removing the
 wheel of NCCL alone is healthy, whatever its version.
 
 ## Remedy
-Remove both, then install the one that torch pins.
+Remove the packages that claim the file, mostly nvidia-nccl-cu12 and nvidia-nccl-cu13, then install the one that torch
+pins.
 
 ## Sources
 - pytorch/pytorch#186591, #176829; rwth-i6/returnn#1802; verl-project/verl#6621
@@ -28,6 +29,7 @@ from sm120kit.diagnosis import (
     Case,
     Finding,
     Known,
+    LogRemedy,
     Manual,
     NotApplicable,
     Severity,
@@ -40,13 +42,32 @@ from sm120kit.diagnosis.serving import listed
 from sm120kit.diagnosis.versions import older
 from sm120kit.snapshot.types.packages import SharedFile
 
+_INSTALLED = "python3 -m pip list | grep -i nccl"
+_PINNED = """python3 -c "import importlib.metadata as m; print([r for r in m.requires('torch') if 'nccl' in r])\""""
+
 SIGNATURES = [
     Signature(
-        pattern=r"undefined symbol: nccl[A-Z]\w+",
+        pattern=r"undefined symbol: (?P<symbol>nccl[A-Z]\w+)",
         rank="cause",
         example="undefined symbol: ncclCommResume",
         look_alike="NCCL WARN Cuda failure 'peer access is not supported between these two devices'",
         source="pytorch/pytorch#186591 (ncclCommResume), #176829; verl-project/verl#6621",
+        message="The libnccl.so.2 that is loaded is older than torch needs, which calls {symbol}: another "
+        "package wrote over "
+        "it, or another folder comes first",
+        remedies=(
+            LogRemedy("See which packages hold it, and which version torch pins", (_INSTALLED, _PINNED)),
+            LogRemedy(
+                "Remove the NCCL packages for both majors of CUDA, as they share one folder; then install the "
+                "one that torch "
+                "pins",
+                (
+                    "python3 -m pip uninstall -y nvidia-nccl-cu12 nvidia-nccl-cu13",
+                    "python3 -m pip install --no-deps PINNED",
+                ),
+            ),
+            LogRemedy("If there is one alone: see what comes before it", ("printenv LD_LIBRARY_PATH",)),
+        ),
     ),
 ]
 

@@ -19,6 +19,8 @@ CHECKS = CATALOGUE.checks
 ENTRIES = CATALOGUE.entries
 CASES = read_cases()
 
+_TOLD = ("sglang_version", "torch_version", "python_version")
+
 
 @pytest.mark.parametrize(
     ("check", "case"),
@@ -71,7 +73,7 @@ def test_signatures_match_their_example_and_not_their_look_alike(entry: Check | 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
 def test_messages_and_remedies_name_groups_that_are_there(entry: Check | LogFailure) -> None:
     for signature in entry.signatures:
-        names = (*re.compile(signature.pattern).groupindex, *ARGUMENTS, "sglang_version")
+        names = (*re.compile(signature.pattern).groupindex, *ARGUMENTS, *_TOLD)
         texts = [signature.message]
         for remedy in signature.remedies:
             assert not remedy.text.startswith("Or ")

@@ -36,7 +36,10 @@ def commands_of_signatures() -> Iterator[str]:
             assert found
             for remedy in signature.remedies:
                 for command in remedy.commands:
-                    for told in ({}, {**dict.fromkeys(ARGUMENTS, "x"), "sglang_version": "0.5.23"}):
+                    for told in (
+                        {},
+                        dict.fromkeys((*ARGUMENTS, "sglang_version", "torch_version", "python_version"), "x"),
+                    ):
                         yield filled(command, {**told, **found.groupdict("x")}) or ""
 
 

@@ -193,7 +193,11 @@ def _cause(hit: Hit, told: Told) -> Cause:
 
 def _told_beside(told: Told) -> dict[str, str]:
     """What a template may name beside the groups of its pattern: settings of the server, and ``sglang_version``."""
-    versions = {f"{seen.package.replace('-', '_')}_version": seen.version for seen in told.versions}
+    versions = {
+        f"{seen.package.replace('-', '_')}_version": seen.version.partition("+")[0]
+        for seen in told.versions
+        if seen.exact
+    }
     return {**told.arguments, **versions}
 
 
@@ -226,7 +230,7 @@ def _remedies(
 def _manual(remedy: LogRemedy, values: Mapping[str, str], told: Told) -> Manual | None:
     """The remedy in words, or ``None`` where the log tells a version that it is not for, or not what it names."""
     text = filled(remedy.text, values)
-    quoted = {name: value if name in _ARE_WORDS else shlex.quote(value) for name, value in values.items()}
+    quoted = {name: shlex.join(value.split() if name in _ARE_WORDS else [value]) for name, value in values.items()}
     commands = [filled(command, quoted) for command in remedy.commands]
     if text is None or None in commands:
         return None

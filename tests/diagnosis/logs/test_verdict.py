@@ -172,6 +172,33 @@ def test_nothing_is_left_open_in_what_is_said() -> None:
 _SETTINGS = ("model_path", "mem_fraction_static", "sglang_version", "torch_version")
 
 
+def test_a_line_with_two_readings_says_what_tells_them_apart() -> None:
+    got = read("ptxas fatal   : Value 'sm_120a' is not defined for option 'gpu-name'\n")
+    first, second = got.causes
+    assert (first.check, first.rank) == ("toolkit.arch-unsupported", "cause")
+    assert (second.check, second.rank) == ("triton.ptxas-too-old", "consequence")
+    assert second.message.startswith("if Triton called it")
+    assert "sm_121a" not in f"{got}"
+    (alone,) = read("CUDA error: no kernel image is available for execution on the device\n").causes
+    assert "one of torch, or of an extension such as sgl-kernel" in alone.message
+    warned = "NVIDIA X with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n"
+    (torch,) = read(
+        warned + "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    ).causes
+    assert torch.message == "this torch has no machine code for sm_120"
+
+
+def test_what_a_line_tells_is_quoted_in_commands() -> None:
+    (cause,) = read("sglang serve: error: unrecognized arguments: --max-run 4; reboot\n").causes
+    (remedy,) = cause.remedies
+    assert isinstance(remedy, Manual)
+    assert remedy.commands == ("sm120kit doctor --sglang VERSION -- --max-run '4;' reboot",)
+    (cause,) = read("sglang==0.5.23\nsglang serve: error: unrecognized arguments: --max-run 4\n").causes
+    (remedy,) = cause.remedies
+    assert isinstance(remedy, Manual)
+    assert remedy.commands == ("sm120kit doctor --sglang 0.5.23 -- --max-run 4",)
+
+
 def test_the_cause_inside_a_wrapper_is_named() -> None:
     assert named(
         "Exception: Capture cuda graph failed: CUDA error: no kernel image is available for execution on the device\n"
