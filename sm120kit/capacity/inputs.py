@@ -7,12 +7,14 @@ import posixpath
 import msgspec
 from msgspec.structs import replace
 
+from sm120kit.capacity.estimated import embedding_bytes, expert_bytes, whole_bytes
 from sm120kit.capacity.formulas import choose_formula
 from sm120kit.capacity.geometry import Geometry, geometry_of
 from sm120kit.capacity.machine import Machine
-from sm120kit.capacity.memory import STATE_DTYPES
+from sm120kit.capacity.memory import GIB, STATE_DTYPES
 from sm120kit.capacity.plan import Order
 from sm120kit.capacity.predict import Server
+from sm120kit.capacity.roofline import Read
 from sm120kit.capacity.settings import Settings, resolve_settings
 from sm120kit.capacity.weights import Loading, Weights, read_weights
 from sm120kit.diagnosis.launch import LaunchLine
@@ -25,6 +27,14 @@ from sm120kit.snapshot.model_facts import ModelFacts
 
 _RENAMED_STRATEGY = "0.5.14"
 """First version that spells it --mamba-radix-cache-strategy."""
+
+
+_ONE_BYTE = ("fp8", "w8a8_fp8", "w8a8_int8")
+"""What --quantization makes bytes of while it loads."""
+
+
+_ABOUT = 0.15
+"""By how much a whole checkpoint may differ from what its configuration gives."""
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -83,9 +93,10 @@ def make_order(named: Named, files: Files) -> Order:
         version=named.line.version,
         strategy_flag=_strategy_flag(formula.version),
         assumptions=tuple(known),
-        experts=loaded.experts // tp,
+        read=Read(loaded.experts // tp, loaded.left_out // tp),
         tokens_each=named.tokens_each,
         weights_type=facts.weights,
+        notes=_too_much(named, facts, settings),
         gpus_there=named.gpus_there,
     )
 
@@ -109,13 +120,13 @@ def _strategy_flag(version: str) -> str:
 
 def _loaded(named: Named, facts: ModelFacts, settings: Settings, files: Files, known: list[str]) -> Weights:
     if named.weights is not None:
-        known.append("--weights-gib is what one GPU holds of the model that serves, without a draft model")
-        size = named.weights * settings.tp
-        return Weights(size, 0, 0, size, {}, 0)
+        return _named_weights(named, facts, settings, known)
+    if settings.tp > 1:
+        known.append("weights are split evenly over the GPUs of one server")
     folder = posixpath.dirname(facts.path)
     stored_as_is = facts.quantisation is not None
     online = settings.quantisation if not stored_as_is else ""
-    matrix = 1 if online in ("fp8", "w8a8_fp8", "w8a8_int8") else 0
+    matrix = 1 if online in _ONE_BYTE else 0
     if online and not matrix:
         known.append(f"--quantization {online}: weights are counted as they are stored")
     elif matrix:
@@ -125,6 +136,30 @@ def _loaded(named: Named, facts: ModelFacts, settings: Settings, files: Files, k
     if not facts.experts:
         return replace(weights, experts=0)
     return weights
+
+
+def _named_weights(named: Named, facts: ModelFacts, settings: Settings, known: list[str]) -> Weights:
+    """What the configuration says of the parts of weights whose size is named."""
+    known.append("--weights-gib is what each GPU holds of the model that serves, without a draft model")
+    size = (named.weights or 0) * settings.tp
+    quantised = _quantised(facts, settings)
+    return Weights(size, 0, expert_bytes(facts, quantised=quantised), embedding_bytes(facts), size, {}, 0)
+
+
+def _quantised(facts: ModelFacts, settings: Settings) -> bool:
+    return facts.quantisation is None and settings.quantisation in _ONE_BYTE
+
+
+def _too_much(named: Named, facts: ModelFacts, settings: Settings) -> tuple[str, ...]:
+    """Whether what was named as one GPU's weights is about what the whole checkpoint takes."""
+    whole, tp = whole_bytes(facts, quantised=_quantised(facts, settings)), settings.tp
+    if named.weights is None or tp == 1 or not whole or abs(named.weights - whole) > _ABOUT * whole:
+        return ()
+    gib = named.weights / GIB
+    return (
+        f"--weights-gib {gib:g} is counted on each of the {tp} GPUs of a server, and by its configuration the whole "
+        f"checkpoint takes about {whole / GIB:.0f}: where {gib:g} is the whole, give --weights-gib {gib / tp:.2f}",
+    )
 
 
 def _draft(settings: Settings, geometry: Geometry, loaded: Weights, files: Files, known: list[str]) -> tuple[int, int]:

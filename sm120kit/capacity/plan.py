@@ -9,9 +9,9 @@ from sm120kit.capacity.best import Variant, alternatives, most_requests
 from sm120kit.capacity.machine import Card, Machine, bandwidth_of
 from sm120kit.capacity.notes import notes_of, run_together
 from sm120kit.capacity.predict import Prediction, Server, predict
-from sm120kit.capacity.roofline import decode_roofline
+from sm120kit.capacity.roofline import Read, decode_roofline
 from sm120kit.capacity.starting import missing_to_start, ways_to_start
-from sm120kit.capacity.types import SCHEMA, Alternative, Best, Budget, Fleet, Plan, Point, Predicted
+from sm120kit.capacity.types import SCHEMA, Alternative, Best, Budget, Fleet, Plan, Point, Predicted, Roofline
 from sm120kit.version import __version__
 
 TOKENS_EACH = 2048
@@ -31,12 +31,14 @@ class Order(msgspec.Struct, frozen=True):
     version: str
     strategy_flag: str
     assumptions: tuple[str, ...] = ()
-    experts: int = 0
-    """Bytes of the weights that belong to routed experts."""
+    read: Read = Read(0, 0)
+    """Parts of the weights that a step does not read as a whole."""
     tokens_each: int | None = None
     """``--need-tokens-per-request``."""
     weights_type: str = ""
     """What the weights are stored as: ``bfloat16``, ``fp8``, ``nvfp4``; empty = not known."""
+    notes: tuple[str, ...] = ()
+    """What is worth knowing about what was named."""
     gpus_there: int = 0
     """GPUs of the machine, where ``machine`` is but those of one server; 0 = those of ``machine``."""
 
@@ -68,17 +70,10 @@ def make_plan(order: Order, *, points: int = CURVE_POINTS) -> Plan:
         budget=_budget(server, prediction),
         assumptions=assumptions,
         fleet=_fleet(order, tokens_each),
-        notes=notes_of(server, order.machine, prediction, best, tokens_each),
+        notes=(*notes_of(server, order.machine, prediction, best, tokens_each), *order.notes),
         unfit=unfit,
-        roofline=None
-        if unfit
-        else decode_roofline(
-            server,
-            prediction,
-            experts=order.experts,
-            tokens_each=tokens_each,
-            bandwidth=bandwidth_of(order.machine.cards[0].name),
-        ),
+        roofline=next(iter(_rooflines(order, prediction, tokens_each, (prediction.pools.granted,))), None),
+        rooflines=_rooflines(order, prediction, tokens_each, (1, run_together(prediction, tokens_each))),
         curve=curve(server, _last_point(server, requests), points),
     )
 
@@ -86,6 +81,22 @@ def make_plan(order: Order, *, points: int = CURVE_POINTS) -> Plan:
 def _starts(order: Order, tokens_each: int) -> tuple[Variant, ...]:
     card, there = order.machine.cards[0].name, order.gpus_there or order.machine.gpus
     return ways_to_start(order.server, card, order.weights_type, tokens_each, gpus_there=there)
+
+
+def _rooflines(
+    order: Order, prediction: Prediction, tokens_each: int, requests: tuple[int, ...]
+) -> tuple[Roofline, ...]:
+    """The bound for each of these numbers of requests, on the smallest card; none where not even one fits."""
+    if _unfit(order, prediction) or prediction.pools.failure:
+        return ()
+    bandwidth = bandwidth_of(order.machine.cards[0].name)
+    found = (
+        decode_roofline(
+            order.server, prediction, requests=each, tokens_each=tokens_each, read=order.read, bandwidth=bandwidth
+        )
+        for each in sorted(set(requests))
+    )
+    return tuple(each for each in found if each)
 
 
 def curve(server: Server, last: int, points: int) -> tuple[Point, ...]:
@@ -205,7 +216,7 @@ def _hardware(machine: Machine) -> str:
 
 
 def _general(server: Server) -> tuple[str, ...]:
-    found = ["weights are split evenly over the GPUs of one server"] if server.settings.tp > 1 else []
+    found = []
     if server.geometry.state:
         found.append(
             "SGLANG_MAMBA_SSM_DTYPE, SGLANG_MAMBA_CONV_DTYPE and SGLANG_OPT_MAMBA_SKIP_DECODE_LOCK are not set"

@@ -101,6 +101,8 @@ class Roofline(Struct, frozen=True):
     """Read (and for states also written) for one step of all requests."""
     bandwidth: int
     """Peak of the card's memory, bytes per second."""
+    tokens_each: int = 0
+    """Tokens that each request holds, as far as the pool reaches."""
 
 
 class Point(Struct, frozen=True, array_like=True):
@@ -155,5 +157,8 @@ class Plan(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     """What is worth knowing about the outcome."""
     roofline: Roofline | None = None
+    """For all granted requests; what a launch measures is compared with it."""
+    rooflines: tuple[Roofline, ...] = ()
+    """For one request, and for as many as have room for the tokens taken for granted."""
     curve: tuple[Point, ...] = ()
     check: Check | None = None

@@ -32,6 +32,7 @@ _BITS = {
 
 _FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
 _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
+_PICTURES = re.compile(r"(?:^|\.)(?:visual|vision_tower|vision_model|multi_modal_projector)\.")
 _DRAFT = re.compile(r"(?:^|\.)mtp\.")
 
 
@@ -44,6 +45,8 @@ class Weights(msgspec.Struct, frozen=True):
     """Bytes of layers that only drafting loads."""
     experts: int
     """Part of ``main`` that belongs to routed experts."""
+    left_out: int
+    """Part of ``main`` that decoding hardly reads: a table of embeddings beside a head, and what sees pictures."""
     stored: int
     by_dtype: dict[str, int]
     """Bytes as stored, by the format's names for the types."""
@@ -83,7 +86,7 @@ def read_weights(files: Files, folder: str, loading: Loading) -> Weights:
     Raises:
         Sm120kitError: there is no checkpoint, a file of it is missing or cut off, or a header is none.
     """
-    main = draft = experts = stored = 0
+    main = draft = experts = embeddings = pictures = heads = stored = 0
     by_dtype: dict[str, int] = {}
     names = _file_names(files, folder)
     for name in names:
@@ -98,7 +101,14 @@ def read_weights(files: Files, folder: str, loading: Loading) -> Weights:
             main += loaded
             if ".experts." in tensor_name:
                 experts += loaded
-    return Weights(main, draft, experts, stored, by_dtype, len(names))
+            elif _PICTURES.search(tensor_name):
+                pictures += loaded
+            elif tensor_name.endswith("embed_tokens.weight"):
+                embeddings += loaded
+            elif tensor_name.endswith("lm_head.weight"):
+                heads += 1
+    left_out = pictures + (embeddings if heads else 0)
+    return Weights(main, draft, experts, left_out, stored, by_dtype, len(names))
 
 
 def _loaded(name: str, tensor: _Tensor, size: int, loading: Loading) -> int:

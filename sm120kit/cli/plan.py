@@ -45,7 +45,13 @@ Exit codes: 0 the server will start, 1 it will not or serves no such request, 2 
 @target_options(takes_snapshot=True)
 @text_option("--sglang", metavar="VERSION", help="Plan for this SGLang; else the one installed.")
 @option("--free-gib", metavar="X", type=float, default=None, help="Memory free on each GPU before loading.")
-@option("--weights-gib", metavar="X", type=float, default=None, help="Weights on each GPU; no checkpoint is read.")
+@option(
+    "--weights-gib",
+    metavar="X",
+    type=float,
+    default=None,
+    help="Weights that each GPU holds; no checkpoint is read.",
+)
 @option(
     "--need-tokens-per-request",
     metavar="N",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sm120kit.capacity.types import Budget, Check, Plan, Point
+from sm120kit.capacity.types import Budget, Check, Plan, Point, Roofline
 from sm120kit.report.chart import MARK, chart
 from sm120kit.report.lines import Lines, Row
 
@@ -165,19 +165,25 @@ def _write_alternatives(lines: Lines, plan: Plan) -> None:
 
 
 def _write_bounds(lines: Lines, plan: Plan) -> None:
-    fleet, bound = plan.fleet, plan.roofline
+    fleet = plan.fleet
     rows = []
     if fleet.servers > 1 and not plan.predicted.page:
         asked = f" of {fleet.requested} requested" if fleet.requested is not None else ""
         best = f"{fleet.best} at best" if fleet.granted <= fleet.best else _room(plan, fleet.together)
         rows.append(Row("all servers", f"{fleet.servers} of them grant {fleet.granted}{asked}, {best}"))
-    if bound:
-        reads = f"{bound.bytes_per_step / _GIB:.1f} GiB a step at {bound.bandwidth / 1e9:,.0f} GB/s"
-        crowded = "" if bound.requests <= plan.best.max_running_requests else f" for {bound.requests} short requests"
-        rows.append(Row(f"decoding, upper bound{crowded}", f"{bound.tokens_per_second:,.0f} tokens/s a server", reads))
     if rows:
         lines.blank()
         lines.table(rows, indent=0)
+    if plan.rooflines:
+        lines.blank()
+        lines.prose(f"Decoding, upper bound where each request holds {plan.rooflines[0].tokens_each:,} tokens:")
+        lines.table([_bound(each) for each in plan.rooflines], indent=_INDENT)
+
+
+def _bound(bound: Roofline) -> Row:
+    reads = f"{bound.bytes_per_step / _GIB:.1f} GiB a step at {bound.bandwidth / 1e9:,.0f} GB/s"
+    requests = f"{bound.requests} request{'s' if bound.requests > 1 else ''}"
+    return Row(requests, f"{bound.tokens_per_second:,.0f} tokens/s a server", reads)
 
 
 def _write_check(lines: Lines, check: Check) -> None:

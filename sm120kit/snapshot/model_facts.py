@@ -85,6 +85,11 @@ class ModelFacts(Struct, frozen=True):
     experts_per_token: int = 0
     shared_experts: int = 0
     moe_intermediate_size: int = 0
+    expert_layers: int = 0
+    """Layers with routed experts."""
+    vocab_size: int = 0
+    tied_embeddings: bool = False
+    """Whether the head is the table of embeddings itself; ``False`` where the configuration leaves it open."""
     draft_layers: int = 0
     """Layers for drafting that the checkpoint brings along, where the configuration counts them as SGLang does."""
 
@@ -144,6 +149,7 @@ def _facts(raw: Mapping[str, Any], architecture: str, path: str) -> ModelFacts:
     linear = _linear(config, architecture, layers)
     head_dim = config.count("head_dim") or (hidden // heads if heads else 0)
     types = _layer_types(config)
+    experts = config.count("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts")
     vision = _mapping(raw.get("vision_config")) or _mapping(_mapping(raw.get("thinker_config")).get("vision_config"))
     return ModelFacts(
         path=path,
@@ -170,10 +176,13 @@ def _facts(raw: Mapping[str, Any], architecture: str, path: str) -> ModelFacts:
         vision_layers=_Config(vision).count("num_hidden_layers", "depth", "layers"),
         vision_hidden_size=_Config(vision).count("hidden_size", "embed_dim", "width"),
         quantisation=_quantisation(config),
-        experts=config.count("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts"),
+        experts=experts,
         experts_per_token=config.count("num_experts_per_tok", "experts_per_token", "moe_topk", "num_experts_per_token"),
         shared_experts=config.count("n_shared_experts", "num_shared_experts"),
         moe_intermediate_size=config.count("moe_intermediate_size"),
+        expert_layers=_expert_layers(config, layers) if experts else 0,
+        vocab_size=config.count("vocab_size"),
+        tied_embeddings=config.get("tie_word_embeddings") is True,
         draft_layers=config.count("num_nextn_predict_layers"),
     )
 
@@ -210,6 +219,14 @@ class _Config:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _expert_layers(config: _Config, layers: int) -> int:
+    """All but the first dense ones and those named as dense, or one in so many."""
+    dense = config.get("mlp_only_layers")
+    named = len(dense[:_MOST_LAYERS]) if isinstance(dense, list) else 0
+    step = config.count("decoder_sparse_step", "interleave_moe_layer_step") or 1
+    return max(layers - config.count("first_k_dense_replace") - named, 0) // step
 
 
 def _context(config: _Config) -> int:

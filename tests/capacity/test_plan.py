@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from sm120kit.capacity.formulas import choose_formula, known_versions
 from sm120kit.capacity.machine import Machine, machine_of_names, machine_of_snapshot
 from sm120kit.capacity.plan import Order, make_plan
+from sm120kit.capacity.roofline import Read
 from sm120kit.capacity.types import Plan
 from sm120kit.diagnosis.case import NamedGpu
 from sm120kit.errors import Sm120kitError
@@ -140,7 +141,7 @@ def test_the_bound_of_decoding() -> None:
 
 def test_of_experts_only_those_of_one_token_count_for_the_bound() -> None:
     line = ("--mem-fraction-static", "0.87", "--max-running-requests", "4")
-    plan = _plan(*line, config=QWEN3_NEXT_80B, weights=150, experts=140 * GIB)
+    plan = _plan(*line, config=QWEN3_NEXT_80B, weights=150, read=Read(140 * GIB, 0))
     assert plan.roofline is not None
     assert plan.roofline.bytes_per_step < 14 * GIB
 
@@ -216,3 +217,19 @@ def test_cards_are_grouped_by_size() -> None:
     machine: Machine = machine_of_names((RTX_PRO_6000, RTX_5090, RTX_PRO_6000), None)
     assert [(card.name, card.number) for card in machine.cards] == [("rtx-5090", 1), ("rtx-pro-6000", 16)]
     assert (machine.mixed, machine.smallest_mib) == (True, 32607)
+
+
+def test_the_bound_for_one_request_and_for_those_that_have_room() -> None:
+    plan = _plan("--max-running-requests", "2048", config=QWEN3_32B, version="0.5.23", weights=61, free=94)
+    assert plan.predicted.together < plan.predicted.granted
+    one, together = plan.rooflines
+    assert (one.requests, together.requests) == (1, plan.predicted.together)
+    assert {one.tokens_each, together.tokens_each} == {2048}
+    assert one.bytes_per_step == 61 * GIB + 2048 * plan.predicted.bytes_per_token
+
+
+def test_a_table_of_embeddings_is_not_read_for_a_step() -> None:
+    line = ("--mem-fraction-static", "0.87", "--max-running-requests", "4")
+    whole = _plan(*line, config=QWEN3_32B, weights=61).rooflines[0]
+    less = _plan(*line, config=QWEN3_32B, weights=61, read=Read(0, GIB)).rooflines[0]
+    assert whole.bytes_per_step - less.bytes_per_step == GIB

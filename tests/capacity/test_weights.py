@@ -135,3 +135,14 @@ def test_no_tensor_is_read(tmp_path: Path) -> None:
     """A hundred GiB of weights cost what their headers cost: the tensors here are holes in the file."""
     write_safetensors(tmp_path / "model.safetensors", [("model.layers.0.w.weight", "BF16", (1 << 20, 50 << 10))])
     assert _read(tmp_path).main == 100 << 30
+
+
+@pytest.mark.parametrize(("head", "left_out"), [(True, 2 * 1000 * 64 + 2 * 8 * 8), (False, 2 * 8 * 8)])
+def test_what_decoding_hardly_reads(tmp_path: Path, head: bool, left_out: int) -> None:
+    tensors = [
+        ("model.language_model.embed_tokens.weight", "BF16", (1000, 64)),
+        ("model.visual.blocks.0.mlp.weight", "BF16", (8, 8)),
+    ]
+    tensors += [("lm_head.weight", "BF16", (1000, 64))] if head else []
+    write_safetensors(tmp_path / "model.safetensors", tensors)
+    assert _read(tmp_path).left_out == left_out

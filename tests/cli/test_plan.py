@@ -366,3 +366,18 @@ def test_a_configuration_under_any_name(sm120kit: Command, tmp_path: Path, qwen:
     answer = sm120kit("plan", str(path), *B200)
     assert (answer.code, answer.out) == (2, "")
     assert f"{path} is no JSON" in answer.err
+
+
+@pytest.mark.parametrize(("gib", "warned"), [("61", True), ("7.63", False)])
+def test_a_whole_checkpoint_named_as_one_gpu_s_is_noticed(
+    sm120kit: Command, tmp_path: Path, gib: str, warned: bool
+) -> None:
+    config = QWEN3_32B | {"vocab_size": 151936, "intermediate_size": 25600}
+    model = str(write_config(tmp_path / "qwen", config))
+    arguments = ("--gpu", "rtx-pro-6000x8", "--sglang", "0.5.23", "--weights-gib", gib)
+    plan = json.loads(sm120kit("plan", model, *arguments, "--json", "--", "--tp", "8").out)
+    assert any("the whole checkpoint takes about 61" in note for note in plan["notes"]) is warned
+    assert any("give --weights-gib 7.62" in note for note in plan["notes"]) is warned
+    assert not any("split evenly" in each for each in plan["assumptions"])
+    alone = json.loads(sm120kit("plan", model, *arguments, "--json").out)
+    assert not any("whole checkpoint" in note for note in alone["notes"])
