@@ -95,16 +95,16 @@ def _cause(failure: LinkFailure, wanted: str) -> str:
 
 def _remedies(failure: LinkFailure) -> list[Remedy]:
     library = failure.toolkit.part("libcudart")
-    first: list[Remedy] = [take_real_home(failure)] if failure.behind_wrapper else []
-    if failure.behind_wrapper and _has(failure, "lib64/libcudart.so"):
+    first = take_real_home(failure)
+    if first:
         return first
     if package := package_with(failure.toolkit, apt="cuda-cudart-dev", conda="cuda-cudart-dev"):
-        return [*first, *repairs(failure), Manual("Install the development package of the CUDA runtime", package)]
+        return [*repairs(failure), Manual("Install the development package of the CUDA runtime", package)]
     if library is None:
-        return [*first, *repairs(failure)]
+        return repairs(failure)
     text = "Let the linker find the library under the name it asks for; nothing in the toolkit is touched"
     by_hand = on_library_path(text, failure.toolkit, link_command(library.path, "libcudart.so"))
-    return [*first, *repairs(failure), by_hand]
+    return [*repairs(failure), by_hand]
 
 
 def _has(failure: LinkFailure, start: str) -> bool:

@@ -42,10 +42,11 @@ from sm120kit.diagnosis import (
     finding,
     read_table,
 )
+from sm120kit.diagnosis.alternatives import source_of
 from sm120kit.diagnosis.development_headers import DevelopmentHeader, ModuleHeaders, modules_of
 from sm120kit.diagnosis.host_compilers import flags_of
 from sm120kit.diagnosis.releases import part_release
-from sm120kit.diagnosis.remedies import toolkit_release
+from sm120kit.diagnosis.remedies import compose_view, toolkit_release
 from sm120kit.snapshot.types.toolkits import Toolkit
 
 SIGNATURES = [
@@ -86,7 +87,7 @@ def dev_headers_missing(case: Case) -> Iterator[Finding | CannotTell]:
             reason = f"{names} may lie in the folders that {added} adds, which were not looked into"
             yield CannotTell(use.toolkit.home, reason)
         else:
-            yield _missing(use, severity, blocked)
+            yield _missing(case, use, severity, blocked)
 
 
 def _added_folders(case: Case) -> str:
@@ -100,7 +101,7 @@ def _added_folders(case: Case) -> str:
     return ""
 
 
-def _missing(use: Use, severity: Severity, blocked: list[tuple[ModuleHeaders, list[str]]]) -> Finding:
+def _missing(case: Case, use: Use, severity: Severity, blocked: list[tuple[ModuleHeaders, list[str]]]) -> Finding:
     toolkit = use.toolkit
     headers = list(dict.fromkeys(header for _, missing in blocked for header in missing))
     modules: dict[str, list[str]] = {}
@@ -112,7 +113,11 @@ def _missing(use: Use, severity: Severity, blocked: list[tuple[ModuleHeaders, li
     ]
     named = "; ".join(f"{consumer}: {', '.join(dict.fromkeys(names))}" for consumer, names in modules.items())
     message = f"{toolkit.home} lacks {', '.join(headers)}, without which these modules will not compile: {named}"
-    return finding(use.limit(severity), toolkit.home, message, evidence, [_packages(toolkit, headers)])
+    source = source_of(case, toolkit)
+    if source is not toolkit and set(headers) <= set(source.headers):
+        anew = compose_view(toolkit, f"Compose the toolkit of links anew: {source.home} has these headers by now")
+        return finding(use.limit(severity), toolkit.home, message, evidence, [anew])
+    return finding(use.limit(severity), toolkit.home, message, evidence, [_packages(source, headers)])
 
 
 def _packages(toolkit: Toolkit, headers: list[str]) -> Remedy:

@@ -52,7 +52,7 @@ from sm120kit.diagnosis import (
     finding,
     part_evidence,
 )
-from sm120kit.diagnosis.alternatives import other_toolkits, take
+from sm120kit.diagnosis.alternatives import other_toolkits, source_of, take
 from sm120kit.diagnosis.parts import ToolkitPart, missing_parts
 from sm120kit.diagnosis.releases import part_release
 from sm120kit.diagnosis.remedies import compose_view, reinstall_parts, reinstall_wheels
@@ -150,7 +150,7 @@ def _lone_link(case: Case, use: Use, target: Toolkit) -> Finding:
             at(f"a symbolic link to {nvcc.links_to if nvcc else target.home}", place),
             at("no such file", f"{posixpath.dirname(place)}/nvcc.profile"),
         ],
-        [take(target)],
+        [take(case, target)],
     )
 
 
@@ -176,8 +176,7 @@ def _files_gone(case: Case, use: Use) -> Finding:
     remedies: list[Remedy] = [reinstall_wheels(gone)]
     if stops:
         remedies += [
-            *(other_toolkits(case, [toolkit.home]) if use.judged else ()),
-            compose_view(toolkit, "Compose a whole toolkit of links beside it"),
+            *(other_toolkits(case, [toolkit.home], [_compose(toolkit)]) if use.judged else [_compose(toolkit)]),
         ]
     return finding(
         _severity(use, Severity.ERROR if stops else severity),
@@ -186,6 +185,10 @@ def _files_gone(case: Case, use: Use) -> Finding:
         evidence,
         remedies,
     )
+
+
+def _compose(toolkit: Toolkit) -> Remedy:
+    return compose_view(toolkit, "Compose a whole toolkit of links beside it")
 
 
 def _lacking(case: Case, use: Use, missing: tuple[ToolkitPart, ...]) -> Finding:
@@ -197,7 +200,7 @@ def _lacking(case: Case, use: Use, missing: tuple[ToolkitPart, ...]) -> Finding:
         evidence.append(part_evidence(nvcc))
     titles = "; ".join(part.title for part in stops or missing)
     consequence = "no kernel compiles" if stops else "nvcc compiles, and what needs these parts besides does not work"
-    remedies: list[Remedy] = [reinstall_parts(toolkit, part_release(toolkit, "nvcc"), missing)]
+    remedies: list[Remedy] = [reinstall_parts(source_of(case, toolkit), part_release(toolkit, "nvcc"), missing)]
     if toolkit.gone_files:
         evidence += [
             at(f"{each.owner} lists it in RECORD, and it is gone", each.path) for each in toolkit.gone_files[:_MOST]
@@ -207,8 +210,7 @@ def _lacking(case: Case, use: Use, missing: tuple[ToolkitPart, ...]) -> Finding:
         remedies.append(Manual(f"Where nothing is to be compiled with it, leave {_variable(case, use)} unset"))
     elif stops:
         remedies = [
-            *other_toolkits(case, [toolkit.home]),
-            compose_view(toolkit, "Compose a whole toolkit of links beside it"),
+            *other_toolkits(case, [toolkit.home], [_compose(toolkit)]),
             *remedies,
         ]
     if toolkit.part("nvcc.profile") is None:

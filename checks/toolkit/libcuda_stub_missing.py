@@ -116,10 +116,10 @@ def _cause(failure: LinkFailure, driver: str) -> str:
 
 def _remedies(failure: LinkFailure, driver: str) -> list[Remedy]:
     toolkit = failure.toolkit
-    first: list[Remedy] = [take_real_home(failure)] if failure.behind_wrapper else []
-    if failure.behind_wrapper and any(name.endswith("stubs/libcuda.so") for name in toolkit.link_names):
+    first = take_real_home(failure)
+    if first:
         return first
-    return [*first, *repairs(failure), *_by_hand(toolkit, driver)]
+    return [*repairs(failure), *_by_hand(toolkit, driver)]
 
 
 def _by_hand(toolkit: Toolkit, driver: str) -> list[Remedy]:

@@ -41,6 +41,7 @@ from sm120kit.diagnosis import (
     finding,
     part_evidence,
 )
+from sm120kit.diagnosis.alternatives import source_of
 from sm120kit.diagnosis.releases import part_release
 from sm120kit.diagnosis.remedies import cccl_package, compose_view
 
@@ -82,10 +83,10 @@ def nv_target_missing(case: Case) -> Iterator[Finding | CannotTell]:
         if isinstance(use.toolkit.profile, Unknown):
             yield CannotTell(use.toolkit.home, f"where its nvcc searches is unknown: {use.toolkit.profile.reason}")
         else:
-            yield _missing(use, [consumer.name for consumer in without_own])
+            yield _missing(case, use, [consumer.name for consumer in without_own])
 
 
-def _missing(use: Use, consumers: list[str]) -> Finding:
+def _missing(case: Case, use: Use, consumers: list[str]) -> Finding:
     toolkit = use.toolkit
     nvcc = toolkit.part("nvcc")
     evidence: list[Evidence] = [at("no nv/target", folder) for folder in toolkit.include_dirs]
@@ -106,6 +107,6 @@ def _missing(use: Use, consumers: list[str]) -> Finding:
                 {"cuda_home": toolkit.home},
                 needs_consent=True,
             ),
-            cccl_package(toolkit, part_release(toolkit, "nvcc")),
+            cccl_package(source_of(case, toolkit), part_release(toolkit, "nvcc")),
         ],
     )

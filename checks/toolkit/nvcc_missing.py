@@ -225,9 +225,10 @@ def _remedies(case: Case, place: _Place) -> list[Remedy]:
     layout = place.toolkit.layout if place.toolkit else "unknown"
     if release is None and place.toolkit:
         release = part_release(place.toolkit, "runtime-headers")
-    remedies: list[Remedy] = [*other_toolkits(case), install_toolkit(release, layout, site_packages(case))]
-    if on_disk := next((each for each in case.snapshot.toolkits if each.has_nvcc), None):
-        remedies.insert(0, compose_view(on_disk, "Compose a whole toolkit of links from what is on disk, and use that"))
+    on_disk = next((each for each in case.snapshot.toolkits if each.has_nvcc), None)
+    text = "Compose a whole toolkit of links from what is on disk, and use that"
+    ours = [compose_view(on_disk, text)] if on_disk else []
+    remedies = [*ours, *other_toolkits(case), install_toolkit(release, layout, site_packages(case))]
     needing = {consumer.name for consumer in place.consumers if case.must_compile(consumer)}
     if needing == {"flashinfer"}:
         remedies.append(

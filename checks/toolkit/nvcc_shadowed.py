@@ -116,7 +116,7 @@ def _behind_another(case: Case, each: _Taken) -> Finding | None:
         f"{each.names} compiles with {toolkit.home} and looks for headers and libraries below {each.home}, as "
         f"{each.nvcc} is not that folder's own compiler" + (f"; and {reason}" if reason else ""),
         _evidence(case, each),
-        other_toolkits(case, [toolkit.home]) if reason else [take(toolkit)],
+        other_toolkits(case, [toolkit.home]) if reason else [take(case, toolkit)],
     )
 
 
@@ -160,7 +160,7 @@ def _before_the_right_one(case: Case, each: _Taken) -> Finding | None:
         each.nvcc,
         f"{each.names} takes {each.nvcc} before {fitting[0].home}, which fits: {what}",
         [*_evidence(case, each), *_compiler(fitting[0])],
-        [take(fitting[0])],
+        [take(case, fitting[0])],
     )
 
 
@@ -189,7 +189,7 @@ def _two_toolkits(case: Case, taken: list[_Taken]) -> Iterator[Finding]:
             continue
         said.add(each.toolkit.home)
         reason = misfit(case, each.toolkit)
-        remedies: list[Remedy] = [take(first.toolkit)]
+        remedies: list[Remedy] = [take(case, first.toolkit)]
         yield finding(
             _severity(case, each, reason),
             each.toolkit.home,

@@ -54,7 +54,7 @@ from sm120kit.diagnosis import (
     finding,
     part_evidence,
 )
-from sm120kit.diagnosis.alternatives import other_toolkits, torch_release
+from sm120kit.diagnosis.alternatives import other_toolkits, source_of, torch_release
 from sm120kit.diagnosis.compatibility import Verdict, judge
 from sm120kit.diagnosis.releases import part_release
 from sm120kit.diagnosis.remedies import compose_view, install_toolkit
@@ -139,10 +139,10 @@ def _mismatch(case: Case, use: Use, verdict: Verdict) -> Finding:
     if any("crt" in (part.name for part in each.parts) for each in verdict.clashes if each.fails):
         evidence.append(_launch_evidence(use))
     wanted = torch_release(case) or part_release(toolkit, "runtime-headers") or part_release(toolkit, "nvcc")
-    remedies: list[Remedy] = [install_toolkit(wanted, toolkit.layout)]
+    remedies: list[Remedy] = [install_toolkit(wanted, source_of(case, toolkit).layout)]
     if verdict.fails:
         view = compose_view(toolkit, "Compose a toolkit of links of one release, if the parts are on disk")
-        remedies = [*other_toolkits(case, [toolkit.home]), view, *remedies]
+        remedies = [*other_toolkits(case, [toolkit.home], [view]), *remedies]
     return finding(
         use.limit(Severity.ERROR if verdict.fails else Severity.NOTE),
         toolkit.home,

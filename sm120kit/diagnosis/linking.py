@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator
@@ -83,12 +84,17 @@ def linker_evidence(failure: LinkFailure) -> list[Evidence]:
     return evidence
 
 
-def take_real_home(failure: LinkFailure) -> Manual:
-    """Name the compiler's own tree, where a wrapper script sends the linker elsewhere."""
-    text = (
-        f"Name the tree that the compiler really comes from, so that the linker looks there and not in {failure.home}"
-    )
-    return Manual(text, (f"export CUDA_HOME={shlex.quote(failure.tree)}",))
+def take_real_home(failure: LinkFailure) -> list[Remedy]:
+    """Name the compiler's own tree, where a wrapper script sends the linker elsewhere and the library is in that tree;
+    else nothing."""
+    own = {posixpath.basename(name) for name in failure.toolkit.link_names if name.startswith("lib64/")}
+    asked = {library for probe in failure.probes if isinstance(probe.missing, Known) for library in probe.missing.value}
+    lacking = [f"lib{library}.so" for library in sorted(asked) if f"lib{library}.so" not in own]
+    if not failure.behind_wrapper or f"lib{failure.library}.so" in lacking:
+        return []
+    still = f"; it has no {' and no '.join(lacking)} either, which is a finding of its own" if lacking else ""
+    text = "Name the tree that the compiler really comes from, so that the linker looks there and not in"
+    return [Manual(f"{text} {failure.home}{still}", (f"export CUDA_HOME={shlex.quote(failure.tree)}",))]
 
 
 def repairs(failure: LinkFailure) -> list[Remedy]:

@@ -151,7 +151,7 @@ def _view(
         choices=made.choices,
         cures=cures,
         leaves=_leaves(after, {current}),
-        manual=_manual(findings, cures),
+        manual=_manual(after, ()),
         view=root,
         current=current,
     )

@@ -77,6 +77,8 @@ def _as_toolkit(made: Composition, layout: Layout, current: str) -> Toolkit:
             name = part.name
             if name in located:
                 part = located[name].part
+            if name == "nvcc":
+                part = replace(part, path=f"{current}/bin/nvcc", links_to=part.path)
             if name != "cccl" and name not in {each.name for each in parts}:
                 parts.append(part)
     parts.append(Part("cccl", f"{current}/include/cccl/cuda/std/__cccl/version.h", Known(made.cccl.version, _PLANNED)))

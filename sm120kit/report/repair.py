@@ -122,9 +122,14 @@ def _by_hand(lines: Lines, plan: Plan) -> None:
     if not plan.manual:
         return
     _title(lines, "By hand")
+    before: tuple[str, str] | None = None
     for step in plan.manual:
-        lines.prose(step.text, indent=4, label="  - ")
-        lines.raw(f"({step.check})", 4, "dim")
+        about = (step.check, step.subject)
+        # Each of them is enough by itself: what follows the first is another way.
+        lines.prose(step.text, indent=4, label="  or" if about == before else "  - ")
+        if about != before:
+            lines.raw(f"({step.check})", 4, "dim")
+        before = about
         for each in step.commands:
             lines.command(each, 8)
 

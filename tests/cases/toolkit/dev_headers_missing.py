@@ -37,6 +37,16 @@ _NO_CURAND = _without("curand.h", "curand_kernel.h")
 _NO_NVRTC = _without("nvrtc.h")
 _OLD = flashinfer("0.6.7.post2")
 
+_VIEW = "/home/me/.local/share/sm120kit/targets/venv/current"
+
+
+def _view(*missing: str) -> Toolkit:
+    """A toolkit of links to the wheels of the venv."""
+    made = toolkit(_VIEW, layout="view")
+    nvcc = replace(made.parts[0], links_to=f"{CU13}/bin/nvcc")
+    return replace(_without(*missing), home=_VIEW, real_home=_VIEW, layout="view", parts=(nvcc, *made.parts[1:]))
+
+
 CASES = [
     healthy("every header is there", snapshot(consumers=(flashinfer(),))),
     broken(
@@ -101,4 +111,9 @@ CASES = [
     ),
     not_applicable("a toolkit named that nobody takes", named(toolkits=(_NO_CUBLAS,))),
     not_applicable("no toolkit", snapshot(toolkits=(), consumers=(flashinfer(home=None),))),
+    broken(
+        "a toolkit of links without a header that its source has by now",
+        snapshot(toolkits=(_view("cublasLt.h"), toolkit()), consumers=(flashinfer(home=_VIEW),)),
+        a_warning(_VIEW, "cublasLt.h"),
+    ),
 ]
