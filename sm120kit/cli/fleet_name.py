@@ -83,7 +83,7 @@ def chosen_replica(fleet: Fleet, index: int | None) -> Replica:
     if index is None:
         raise Sm120kitError(
             f"{fleet.name} has {len(numbers)} replicas, and none was named",
-            hint=f"Name one of {numbers[0]} to {numbers[-1]}, as in --replica {numbers[0]}",
+            hint=f"Name one of {numbers[0]} to {numbers[-1]} after its name, as in: {fleet.name} {numbers[0]}",
         )
     found = next((replica for replica in fleet.replicas if replica.index == index), None)
     if found is None:
@@ -96,4 +96,5 @@ def chosen_replica(fleet: Fleet, index: int | None) -> Replica:
 def _known(fleets: Sequence[Fleet]) -> str:
     if not fleets:
         return "There is no fleet; sm120kit launch starts one"
-    return "The fleets are " + ", ".join(fleet.name + (" (ended)" if fleet.ended else "") for fleet in fleets)
+    told = "The only fleet is " if len(fleets) == 1 else "The fleets are "
+    return told + ", ".join(fleet.name + (" (ended)" if fleet.ended else "") for fleet in fleets)

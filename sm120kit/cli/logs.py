@@ -21,9 +21,9 @@ _LOOK_S = 0.2
 EPILOG = """\b
 Examples:
   sm120kit logs                        the last lines of every server of the only fleet
-  sm120kit logs qwen 3                 of replica 3, as with --replica 3
-  sm120kit logs qwen --replica 3 -f    go on as it writes, over restarts too, until the fleet ends
-  sm120kit logs qwen --replica 3 --start 1 -n 500
+  sm120kit logs qwen 3                 of replica 3
+  sm120kit logs qwen 3 -f              go on as it writes, over restarts too, until the fleet ends
+  sm120kit logs qwen 3 --start 1 -n 500
       of its first start; to have it explained: sm120kit why LOG
 
 Exit codes: 0 good, 2 there is no such fleet, replica or start, 3 a fault of sm120kit itself, 4 a log cannot be read,
@@ -40,7 +40,7 @@ Exit codes: 0 good, 2 there is no such fleet, replica or start, 3 a fault of sm1
     metavar="N",
     type=click.IntRange(min=0),
     multiple=True,
-    help="Of this replica alone, as a number after NAME; again and again for several.",
+    help="Only this replica's log; the same as a number after NAME. Again and again for several.",
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on as lines are written.")
 @click.option(
@@ -54,10 +54,21 @@ Exit codes: 0 good, 2 there is no such fleet, replica or start, 3 a fault of sm1
 )
 @click.option("--start", metavar="N", type=click.IntRange(min=1), default=None,
               help="Of this start of the replica, counted from 1; else of the last.")  # fmt: skip
+@click.option("--requests", is_flag=True, help="Show the lines of answered requests (HTTP 2xx) too.")
 def command(
-    *, name: str, numbers: Sequence[int], replicas: Sequence[int], follow: bool, lines: int, start: int | None
+    *,
+    name: str,
+    numbers: Sequence[int],
+    replicas: Sequence[int],
+    follow: bool,
+    lines: int,
+    start: int | None,
+    requests: bool,
 ) -> int:
-    """Show what the servers of a fleet wrote, with control characters made visible and secrets taken out."""
+    """Show what the servers of a fleet wrote, with control characters made visible and secrets taken out.
+
+    Lines that only say that a request was answered are left out and counted, unless --requests is given.
+    """
     if start is not None and follow:
         raise Sm120kitError(
             "--start and -f contradict each other: only the last start goes on", hint="Give one of the two"
@@ -65,7 +76,8 @@ def command(
     fleet = chosen_fleet(name)
     named = tuple(chosen_replica(fleet, index) for index in dict.fromkeys((*numbers, *replicas)))
     wanted = named or (fleet.replicas if start is None else (chosen_replica(fleet, None),))
-    reading = [_Reading(fleet, each, lines, start, prefix=len(fleet.replicas) > 1) for each in wanted]
+    prefix = len(fleet.replicas) > 1
+    reading = [_Reading(fleet, each, lines, start, prefix=prefix, requests=requests) for each in wanted]
     _say_rehearsal(fleet)
     try:
         for each in reading:
@@ -80,17 +92,26 @@ def command(
         for each in reading:
             each.close()
     _say_rehearsal(fleet)
+    _say_left_out(sum(each.left_out for each in reading))
     return GOOD
 
 
 class _Reading:
     """The log of one replica while it is shown."""
 
-    def __init__(self, fleet: Fleet, replica: Replica, lines: int, start: int | None, *, prefix: bool) -> None:
-        self._index = replica.index
+    def __init__(
+        self, fleet: Fleet, replica: Replica, lines: int, start: int | None, *, prefix: bool, requests: bool
+    ) -> None:
+        self._index, self._requests = replica.index, requests
+        self._left_out_before = 0
         self._prefix = f"replica {replica.index}: " if prefix else ""
         path = _path(fleet, replica, start)
-        self._tail: Tail | None = _open(path, lines) if path else None
+        self._tail: Tail | None = _open(path, lines, requests=requests) if path else None
+
+    @property
+    def left_out(self) -> int:
+        """Lines of answered requests among those that were read."""
+        return self._left_out_before + (self._tail.left_out if self._tail else 0)
 
     def move_on(self, fleet: Fleet) -> None:
         """Where it was started again, go on with the log of that start."""
@@ -98,7 +119,8 @@ class _Reading:
         if path and (self._tail is None or path != self._tail.path):
             self.print(last=True)
             self.close()
-            self._tail = _open(path, 1 << 62)
+            self._left_out_before = self.left_out
+            self._tail = _open(path, 1 << 62, requests=self._requests)
 
     def close(self) -> None:
         """Read no more of it."""
@@ -130,17 +152,26 @@ def _path(fleet: Fleet, replica: Replica, start: int | None) -> str:
     return found[start]
 
 
-def _open(path: str, lines: int) -> Tail:
+def _open(path: str, lines: int, *, requests: bool) -> Tail:
+    from sm120kit.engines.sglang.access_lines import is_answered_request
     from sm120kit.fleet.log_files import Tail
 
     try:
-        return Tail(path, lines)
+        return Tail(path, lines) if requests else Tail(path, lines, lambda line: not is_answered_request(line))
     except OSError as error:
         raise Sm120kitError(
             f"{path} cannot be read: {error.strerror}",
             hint="Was it moved or removed? A new start writes a new log",
             exit_code=TARGET_UNREADABLE,
         ) from error
+
+
+def _say_left_out(number: int) -> None:
+    if number:
+        from sm120kit.cli.live_table import say
+        from sm120kit.report.wording import counted
+
+        say(f"sm120kit: {counted(number, 'line')} of answered requests left out; --requests shows them")
 
 
 def _say_rehearsal(fleet: Fleet) -> None:

@@ -16,7 +16,7 @@ _LOOK_S = 0.1
 
 EPILOG = """\b
 Examples:
-  sm120kit restart qwen --replica 3
+  sm120kit restart qwen 3
   sm120kit restart qwen 3 5
 
 Exit codes: 0 they are verified again, 1 not, 2 there is no such fleet or replica, 3 a fault of sm120kit itself,
@@ -33,7 +33,7 @@ Exit codes: 0 they are verified again, 1 not, 2 there is no such fleet or replic
     metavar="N",
     type=click.IntRange(min=0),
     multiple=True,
-    help="Which one, as a number after NAME; again and again for several.",
+    help="Which one; the same as a number after NAME. Again and again for several.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.fleet/1) alone.")  # fmt: skip
 def command(*, name: str, numbers: Sequence[int], replicas: Sequence[int], as_json: bool) -> int:

@@ -146,9 +146,14 @@ def test_logs_go_on_over_a_restart_until_the_fleet_ends(sm120kit: Command, home:
         assert sm120kit("restart").code == 0
         assert sm120kit("stop").code == 0
         code, out, err = following.finish()
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert re.fullmatch(r"sm120kit: \d+ lines of answered requests left out; --requests shows them\n", err)
     shown = out.splitlines()
     assert shown[0] == shown[-1] == REHEARSAL
+    assert not any(' HTTP/1.1" 200 ' in line for line in shown)
+    everything = sm120kit("logs", "-n", "1000", "--requests")
+    assert everything.err == ""
+    assert ' HTTP/1.1" 200 OK' in everything.out
     assert "\x1b" not in out
     assert any("fired up and ready to roll" in line for line in shown)
 

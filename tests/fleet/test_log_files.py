@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sm120kit.engines.sglang.access_lines import is_answered_request
 from sm120kit.fleet.log_files import Tail, starts
 from sm120kit.fleet.types import ProcessId
 from tests.fleets import fleet, replica
@@ -53,6 +54,37 @@ def test_the_last_lines(tmp_path_factory: pytest.TempPathFactory, lines: list[by
         assert [*tail.lines(), *tail.rest()] == (everything[-wanted:] if wanted else [])
     finally:
         tail.close()
+
+
+@settings(max_examples=60)
+@given(
+    lines=st.lists(st.sampled_from([b"", b"x", b"kept", b"no" * 40_000, b"no"]), max_size=12),
+    ended=st.booleans(),
+    wanted=st.integers(0, 14),
+)
+def test_the_last_lines_that_are_kept(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], ended: bool, wanted: int
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "x.log"
+    path.write_bytes(b"\n".join(lines) + (b"\n" if ended and lines else b""))
+    written = lines if ended or not lines or lines[-1] else lines[:-1]
+    kept = [line.decode() for line in written if not line.startswith(b"no")]
+    tail = Tail(str(path), wanted, lambda line: not line.startswith(b"no"))
+    try:
+        assert [*tail.lines(), *tail.rest()] == (kept[-wanted:] if wanted else [])
+    finally:
+        tail.close()
+
+
+def test_lines_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "x.log"
+    answered = b'[2026-11-29 15:28:05] INFO:     127.0.0.1:42168 - "POST /generate HTTP/1.1" 200 OK\n'
+    failed = b'[2026-11-29 15:28:05] INFO:     127.0.0.1:42168 - "GET /health HTTP/1.1" 503 Service Unavailable\n'
+    path.write_bytes(b"before\n" + b"phase\n" + failed + answered * 50_000)
+    tail = Tail(str(path), 2, lambda line: not is_answered_request(line))
+    assert [line[:5] for line in tail.lines()] == ["phase", "[2026"]
+    assert tail.left_out == 50_000
+    tail.close()
 
 
 def test_lines_that_come_later_are_given_once_and_whole(tmp_path: Path) -> None:
