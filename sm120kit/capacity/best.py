@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator
 import msgspec
 from msgspec.structs import replace
 
+from sm120kit.capacity.formulas import Formula
 from sm120kit.capacity.predict import Prediction, Server, predict
 from sm120kit.capacity.settings import Settings
 
 _MOST_SEARCHED = 1 << 20
-
-SMALLER_CHUNK = 8192
-"""What cards below 160 GiB take; larger ones take twice as much and give up the memory for it."""
 
 _GAIN = 0.005
 """A larger static fraction is worth a line from here on."""
@@ -144,14 +142,20 @@ def _fractions(server: Server) -> Iterator[_Change]:
             False,
             "it leaves no more than SGLang's own estimate for prefill and graphs",
         )
-    if settings.fraction is None and defaults.chunk > SMALLER_CHUNK:
+    smaller = smaller_chunk(server.formula, defaults.chunk)
+    if settings.fraction is None and smaller:
         yield (
-            f"prefill in chunks of {SMALLER_CHUNK}",
-            ("--chunked-prefill-size", str(SMALLER_CHUNK)),
-            replace(settings, chunk=SMALLER_CHUNK),
+            f"prefill in chunks of {smaller}",
+            ("--chunked-prefill-size", str(smaller)),
+            replace(settings, chunk=smaller),
             False,
             "long prompts take more steps",
         )
+
+
+def smaller_chunk(formula: Formula, chunk: int) -> int:
+    """What the version takes on cards of the next smaller size; 0 where there is none."""
+    return max((tier.chunk for tier in formula.tiers if tier.chunk < chunk), default=0)
 
 
 def _shared_out(server: Server, tokens_each: int, name: str, arguments: tuple[str, ...], cost: str) -> Variant | None:

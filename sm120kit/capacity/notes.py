@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from sm120kit.capacity.defaults import STEPS_MIB, resolve_defaults
+from msgspec.structs import replace
+
+from sm120kit.capacity.defaults import STEPS_MIB, Defaults, resolve_defaults
 from sm120kit.capacity.machine import Machine
 from sm120kit.capacity.memory import GIB
 from sm120kit.capacity.predict import Prediction, Server
+from sm120kit.capacity.settings import Settings
 from sm120kit.capacity.types import Best
 
 
@@ -76,17 +79,20 @@ def _step(server: Server, size: int) -> list[str]:
     step = max((each for each in STEPS_MIB if each <= size), default=0)
     if not step:
         return []
-    below, above = (
-        resolve_defaults(server.formula, server.settings, server.geometry, each) for each in (step - 1, step)
-    )
+    below, above = (_defaults(server, server.settings, each) for each in (step - 1, step))
     if below.fraction - above.fraction < 0.01:
         return []
     larger = [f"chunks of {above.chunk}"] if below.chunk != above.chunk else []
     larger += [f"graphs up to {above.decode_graph}"] if below.decode_graph != above.decode_graph else []
-    why = f", since {' and '.join(larger)} are taken from there on" if larger else ""
-    advice = f"--chunked-prefill-size {below.chunk} or " if below.chunk != above.chunk else ""
-    return [
-        f"the default static fraction falls from {below.fraction:.3f} to {above.fraction:.3f} where cards reach "
-        f"{step // 1024} GiB{why}; give {advice}"
-        "--mem-fraction-static to keep more for requests"
-    ]
+    here = _defaults(server, server.settings, size).fraction
+    text = f"where cards reach {step // 1024} GiB, SGLang takes {' and '.join(larger) or 'more memory for itself'}, "
+    text += f"which leaves a static fraction of {here:.3f} on this one"
+    if below.chunk != above.chunk:
+        smaller = _defaults(server, replace(server.settings, chunk=below.chunk), size).fraction
+        if smaller > here:
+            text += f"; with --chunked-prefill-size {below.chunk} it is {smaller:.3f}"
+    return [f"{text}; --mem-fraction-static sets it"]
+
+
+def _defaults(server: Server, settings: Settings, size: int) -> Defaults:
+    return resolve_defaults(server.formula, settings, server.geometry, size)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from msgspec.structs import replace
 
 from sm120kit.capacity.defaults import Defaults, resolve_defaults
 from sm120kit.capacity.formulas import choose_formula
 from sm120kit.capacity.machine import machine_of_names
 from sm120kit.capacity.plan import Order, make_plan
+from sm120kit.capacity.predict import predict
 from sm120kit.diagnosis.case import NamedGpu
 from tests.models import DEEPSEEK_V3, QWEN3_32B
 from tests.planning import GIB, QWEN36_27B, geometry, server, settings
@@ -71,7 +75,15 @@ def test_the_plan_points_the_step_out(name: str, mib: int, said: str) -> None:
     machine = machine_of_names((NamedGpu(name, "12.0", 1, mib << 20),), None)
     asked = server(QWEN3_32B, "0.5.12", free=machine.cards[0].free / GIB, weights=8, gpu_memory_mib=mib)
     plan = make_plan(Order(asked, machine, "/model", "0.5.12", ""))
-    assert [note for note in plan.notes if "falls from" in note and said in note]
+    (note,) = (note for note in plan.notes if f"where cards reach {said}" in note)
+    # What the note proposes and promises holds, and the fraction is that of the plan.
+    assert f"a static fraction of {plan.predicted.mem_fraction_static:.3f} on this one" in note
+    match = re.search(r"with --chunked-prefill-size (\d+) it is (0\.\d+)", note)
+    assert match
+    chunk, fraction = match.groups()
+    smaller = replace(asked, settings=replace(asked.settings, chunk=int(chunk)))
+    assert f"{predict(smaller).defaults.fraction:.3f}" == fraction
+    assert [each for each in plan.alternatives if each.arguments[:2] == ("--chunked-prefill-size", chunk)]
     given = server(QWEN3_32B, "0.5.12", "--mem-fraction-static", "0.8", free=40, weights=8, gpu_memory_mib=mib)
     assert not [note for note in make_plan(Order(given, machine, "", "0.5.12", "")).notes if "falls from" in note]
 
