@@ -53,3 +53,17 @@ def test_the_pages_of_all_checks_are_current(record_property: Callable[[str, obj
     done = run(f"{line} --check", ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     record_property(COMMAND_LINES, (1, 0, 0))
+
+
+def test_the_file_of_a_failure_in_a_log_works_as_its_page_shows_it(tmp_path: Path) -> None:
+    page = (ROOT / "docs/how-to-why.md").read_text(encoding="utf-8")
+    ((name, file),) = re.findall(r"`(mine/\w+\.py)`:\n\n```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / name).write_text(file)
+    (tmp_path / "server.log").write_text("acme.LicenceError: no seat for widgets\n")
+    named = run("sm120kit why server.log --checks-dir mine", tmp_path)
+    assert (named.returncode, named.stderr) == (1, "")
+    assert "cause    no seat is free for widgets" in named.stdout
+    assert "acme seats --free widgets" in named.stdout
+    explained = run("sm120kit explain mine.no-seat --checks-dir mine", tmp_path)
+    assert (explained.returncode, "## Remedy" in explained.stdout) == (0, True)

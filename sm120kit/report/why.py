@@ -106,7 +106,7 @@ def _without_finding(answer: OnTarget) -> str:
 
 def _typed(log: str) -> str:
     """The log as it is named on a command line."""
-    return "LOG" if log == STANDARD_INPUT else shlex.quote(log)
+    return "-" if log == STANDARD_INPUT else shlex.quote(log)
 
 
 def _in_log(line: LogLine) -> str:
@@ -137,5 +137,6 @@ def _write_summary(lines: Lines, read: Why, again: Again) -> None:
     if named:
         steps.append((f"sm120kit explain {named.check}{again.checks}", "what that means and where it comes from"))
     if not read.target and (read.causes or read.suspects):
-        steps.append((f"sm120kit why {_typed(read.log)} --python PATH", "judges log and environment together"))
+        command = f"sm120kit why {_typed(read.log)}{again.checks} --python PATH"
+        steps.append((command, "judges log and environment together"))
     lines.steps(steps)

@@ -286,11 +286,11 @@ def _files(made: World) -> None:
     for name in ("service.env", "image.env"):
         (work / name).write_text("MAX_JOBS=2\n")
     (work / "suppressions.toml").write_text(_SUPPRESSIONS)
-    (check,) = re.findall(
-        r"```python\n(.*?)```", (ROOT / "docs/adding-a-check.md").read_text(encoding="utf-8"), re.DOTALL
-    )
     (work / "mine").mkdir()
-    (work / "mine/too_many_jobs.py").write_text(check)
+    for page in ("docs/adding-a-check.md", "docs/how-to-why.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        ((name, file),) = re.findall(r"`(mine/\w+\.py)`:\n\n```python\n(.*?)```", text, re.DOTALL)
+        (work / name).write_text(file)
     shutil.copy(ROOT / "tests/logs/toolkit.cudart-unlinkable__flashinfer.log", work / "server.log")
 
 
