@@ -11,7 +11,7 @@ from sm120kit.capacity.notes import notes_of, run_together
 from sm120kit.capacity.predict import Prediction, Server, predict
 from sm120kit.capacity.roofline import Read, decode_roofline
 from sm120kit.capacity.starting import missing_to_start, ways_to_start
-from sm120kit.capacity.types import SCHEMA, Alternative, Best, Budget, Fleet, Plan, Point, Predicted, Roofline
+from sm120kit.capacity.types import SCHEMA, Alternative, Best, Budget, Fleet, OnCards, Plan, Point, Predicted, Roofline
 from sm120kit.version import __version__
 
 TOKENS_EACH = 2048
@@ -197,18 +197,23 @@ def _fleet(order: Order, tokens_each: int) -> Fleet:
     groups = [(card, card.number // tp) for card in cards]
     # A server that spans cards of two sizes gets no more than the smallest one gives.
     groups.append((cards[0], sum(card.number % tp for card in cards) // tp))
-    servers = granted = best = together = 0
+    servers = starting = granted = best = together = 0
+    parts = []
     for card, number in groups:
         if number:
             here = on_card(order.server, card)
-            servers += number
             prediction = predict(here)
-            granted += number * prediction.pools.granted
+            pools = prediction.pools
+            servers += number
+            starting += 0 if pools.failure else number
+            granted += number * pools.granted
             together += number * run_together(prediction, tokens_each)
             best += number * most_requests(here, tokens_each)[0]
+            parts.append(OnCards(card.name, number, pools.granted, pools.failure))
     requested = order.server.settings.given_requests
-    asked = requested * servers if requested is not None else None
-    return Fleet(order.machine.gpus, servers, asked, granted, best, together)
+    asked = requested * starting if requested is not None else None
+    kinds = tuple(parts) if len(cards) > 1 else ()
+    return Fleet(order.machine.gpus, servers, asked, granted, best, together, starting, kinds)
 
 
 def _hardware(machine: Machine) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from sm120kit.capacity.best import Variant, most_requests
-from sm120kit.capacity.machine import TAKEN_BEFORE_LOADING
+from sm120kit.capacity.machine import TAKEN_BEFORE_LOADING, bandwidth_of
 from sm120kit.capacity.memory import GIB, MIB
 from sm120kit.capacity.predict import Server, predict
 from sm120kit.capacity.stopped import shares_out
@@ -75,8 +75,8 @@ def _ways(server: Server, card: str, weights_type: str, gpus_there: int) -> Iter
         smaller = replace(server, weights=int(server.weights * share))
         cost = f"about {smaller.weights / GIB:.0f} GiB of weights on each GPU"
         yield f"a checkpoint in {kind}", (), smaller, True, cost
-    models = gpu_models()
-    own = next((row.compute_capability for row in models if row.name == card), "")
+    models = [row for row in gpu_models() if bandwidth_of(row.name)]  # those that a plan knows in full
+    own = next((row.compute_capability for row in gpu_models() if row.name == card), "")
     for model in sorted(models, key=lambda row: (row.compute_capability != own, row.memory_mib)):
         free = model.memory_mib * MIB - TAKEN_BEFORE_LOADING
         larger = replace(server, free=free, gpu_memory_mib=model.memory_mib)

@@ -80,6 +80,18 @@ class Budget(Struct, frozen=True):
     """What the calculation sets aside for states of draft tokens; the part not allocated is in ``free``."""
 
 
+class OnCards(Struct, frozen=True):
+    """The servers that GPUs of one kind hold."""
+
+    card: str
+    """The smallest of a server's GPUs."""
+    servers: int
+    granted: int
+    """By each."""
+    failure: str = ""
+    """Why they will not start; empty = they will."""
+
+
 class Fleet(Struct, frozen=True):
     """All servers that these GPUs hold."""
 
@@ -90,6 +102,10 @@ class Fleet(Struct, frozen=True):
     best: int
     together: int = 0
     """Granted requests of the size taken for granted that have room in the pools."""
+    starting: int = 0
+    """Servers that will start; the numbers of requests are theirs."""
+    parts: tuple[OnCards, ...] = ()
+    """Kind by kind, where the GPUs are of several."""
 
 
 class Roofline(Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from sm120kit.capacity.types import Budget, Check, Plan, Point, Roofline
+from sm120kit.capacity.types import Budget, Check, OnCards, Plan, Point, Roofline
 from sm120kit.report.chart import MARK, chart
 from sm120kit.report.lines import Lines, Row
 
@@ -29,7 +29,7 @@ def render_plan(plan: Plan, *, width: int = 100, colour: bool = False) -> str:
     lines.blank()
     _write_verdict(lines, plan)
     lines.blank()
-    _write_budget(lines, plan.budget)
+    _write_budget(lines, plan.budget, _smallest(plan))
     if plan.curve and not plan.predicted.failure:
         lines.blank()
         _write_chart(lines, plan)
@@ -58,7 +58,8 @@ def _sentence(text: str) -> str:
 def _write_verdict(lines: Lines, plan: Plan) -> None:
     predicted, best = plan.predicted, plan.best
     if predicted.failure:
-        lines.prose(f"It will not start: {predicted.failure}{_short_by(plan.budget)}.", style="bold red")
+        where = f"On {smallest} it" if (smallest := _smallest(plan)) else "It"
+        lines.prose(f"{where} will not start: {predicted.failure}{_short_by(plan.budget)}.", style="bold red")
         if predicted.page:
             lines.prose("More about it:", indent=_INDENT)
             lines.raw(f"sm120kit explain {predicted.page}", _INDENT + 2, "cyan")
@@ -69,7 +70,8 @@ def _write_verdict(lines: Lines, plan: Plan) -> None:
         asked = f"{plan.requested} requested, " if plan.requested is not None else ""
         short = plan.requested is not None and predicted.granted < plan.requested
         style = "bold yellow" if short else "bold green"
-        lines.prose(f"{asked}{predicted.granted} granted, {_at_best(plan)}.", style=style)
+        where = f"On {smallest}: " if (smallest := _smallest(plan)) else ""
+        lines.prose(f"{where}{asked}{predicted.granted} granted, {_at_best(plan)}.", style=style)
     rows = [
         Row("tokens", f"{predicted.tokens:,}", f"{predicted.bytes_per_token:,} bytes each"),
         Row("static fraction", f"{predicted.mem_fraction_static:.3f}"),
@@ -83,6 +85,11 @@ def _write_verdict(lines: Lines, plan: Plan) -> None:
     if best.arguments:
         lines.prose(f"Ask for {best.max_running_requests}, and {best.granted} are granted:", indent=_INDENT)
         lines.raw(" ".join(best.arguments), _INDENT + 2, "cyan")
+
+
+def _smallest(plan: Plan) -> str:
+    """The card that a plan for several kinds of them speaks of; empty where there is one kind."""
+    return plan.fleet.parts[0].card if plan.fleet.parts else ""
 
 
 def _at_best(plan: Plan) -> str:
@@ -99,11 +106,11 @@ def _short_by(budget: Budget) -> str:
     return f"; {budget.short_by / _GIB:.2f} GiB more must be free" if budget.short_by else ""
 
 
-def _write_budget(lines: Lines, budget: Budget) -> None:
+def _write_budget(lines: Lines, budget: Budget, card: str) -> None:
     parts = list(_parts(budget))
     over = budget.short_by or max(-budget.free, 0)
     total = max(budget.free_before_loading + over, 1)
-    lines.prose(f"Memory of one GPU: {budget.free_before_loading / _GIB:.2f} GiB free before loading")
+    lines.prose(f"Memory of one {card or 'GPU'}: {budget.free_before_loading / _GIB:.2f} GiB free before loading")
     width = lines.width - _INDENT
     bar = _bar([(_BAR_SIGNS[name], size) for name, size in parts], total, width)
     lines.raw(bar[: width - round(over / total * width)].ljust(width, _OVER) if over else bar, _INDENT)
@@ -166,11 +173,12 @@ def _write_alternatives(lines: Lines, plan: Plan) -> None:
 
 def _write_bounds(lines: Lines, plan: Plan) -> None:
     fleet = plan.fleet
-    rows = []
-    if fleet.servers > 1 and not plan.predicted.page:
+    rows = [_on_cards(part) for part in fleet.parts if not plan.predicted.page]
+    if fleet.servers > 1 and fleet.starting:
         asked = f" of {fleet.requested} requested" if fleet.requested is not None else ""
         best = f"{fleet.best} at best" if fleet.granted <= fleet.best else _room(plan, fleet.together)
-        rows.append(Row("all servers", f"{fleet.servers} of them grant {fleet.granted}{asked}, {best}"))
+        some = f"{fleet.starting} of {fleet.servers} start and" if fleet.starting < fleet.servers else ""
+        rows.append(Row("all servers", f"{some or f'{fleet.servers} of them'} grant {fleet.granted}{asked}, {best}"))
     if rows:
         lines.blank()
         lines.table(rows, indent=0)
@@ -178,6 +186,15 @@ def _write_bounds(lines: Lines, plan: Plan) -> None:
         lines.blank()
         lines.prose(f"Decoding, upper bound where each request holds {plan.rooflines[0].tokens_each:,} tokens:")
         lines.table([_bound(each) for each in plan.rooflines], indent=_INDENT)
+
+
+def _on_cards(part: OnCards) -> Row:
+    several = part.servers > 1
+    if part.failure:
+        does = f"none of {part.servers} servers starts" if several else "the server does not start"
+        return Row(f"on {part.card}", f"{does}: {part.failure}")
+    who = f"each of {part.servers} servers" if several else "the server"
+    return Row(f"on {part.card}", f"{who} grants {part.granted}")
 
 
 def _bound(bound: Roofline) -> Row:

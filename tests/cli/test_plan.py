@@ -381,3 +381,27 @@ def test_a_whole_checkpoint_named_as_one_gpu_s_is_noticed(
     assert not any("split evenly" in each for each in plan["assumptions"])
     alone = json.loads(sm120kit("plan", model, *arguments, "--json").out)
     assert not any("whole checkpoint" in note for note in alone["notes"])
+
+
+def test_which_cards_of_a_mixed_machine_hold_a_server(sm120kit: Command, tmp_path: Path) -> None:
+    model = str(write_config(tmp_path / "qwen", QWEN3_32B))
+    arguments = ("--gpu", "rtx-pro-6000x4,rtx-5090x4", "--sglang", "0.5.23", "--weights-gib")
+    line = ("--", "--max-running-requests", "30")
+    answer = sm120kit("plan", model, *arguments, "61", *line)
+    assert answer.code == 1
+    assert "On rtx-5090 it will not start: no memory is left for keys and values" in answer.out
+    assert "Memory of one rtx-5090: " in answer.out
+    assert "on rtx-5090      none of 4 servers starts: no memory is left for keys and values\n" in answer.out
+    assert "on rtx-pro-6000  each of 4 servers grants 30\n" in answer.out
+    assert "4 of 8 start and grant 120 of 120 requested" in answer.out
+    assert "a larger card, as rtx-pro-6000" in answer.out
+    fits = sm120kit("plan", model, *arguments, "18", *line)
+    assert fits.code == 0
+    assert "On rtx-5090: 30 requested, 30 granted" in fits.out
+    assert "8 of them grant 240 of 240 requested" in fits.out
+    fleet = json.loads(sm120kit("plan", model, *arguments, "61", "--json", *line).out)["fleet"]
+    assert (fleet["servers"], fleet["starting"], fleet["requested"]) == (8, 4, 120)
+    assert [(each["card"], bool(each["failure"])) for each in fleet["parts"]] == [
+        ("rtx-5090", True),
+        ("rtx-pro-6000", False),
+    ]
