@@ -74,10 +74,11 @@ SIGNATURES = [
         remedies=_LOOK,
     ),
     Signature(
-        pattern=r"\b(?P<library>lib(?:cuda|nvidia-ml)\.so\.1): cannot open shared object file",
+        pattern=r"^(?:(?:\w+\.)*(?:ImportError|OSError|RuntimeError): |nvidia-container-cli: |docker: ).*\b"
+        r"(?P<library>lib(?:cuda|nvidia-ml)\.so\.1): cannot open shared object file",
         rank="cause",
         example="ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",
-        look_alike="ImportError: libcudart.so.12: cannot open shared object file: No such file or directory",
+        look_alike="WARNING: kernels of another device are left out (libcuda.so.1: cannot open shared object file)",
         source="sgl-project/sglang#4778; xorbitsai/inference#2865",
         message="{library}, a library of the driver, is not here: the container was started without the GPUs, or no "
         "driver is installed",

@@ -37,7 +37,7 @@ _COMPILES = LogRemedy(
 
 SIGNATURES = [
     Signature(
-        pattern=r"^The server is fired up and ready to roll!",
+        pattern=r"The server is fired up and ready to roll!",
         rank="stage",
         example="The server is fired up and ready to roll!",
         look_alike="The server is starting up",

@@ -23,15 +23,17 @@ from sm120kit.diagnosis import LogRemedy, Signature, log_failure
 
 FAILURE = log_failure("wheels.system-libraries-too-old")
 
+_SAYS = r"^(?:\S*Error: .*|(?:\S+: ){0,2})version [`'](?P<version>"
 _BY = r"(?: \(required by (?P<file>[^)]+)\))?"
 
 SIGNATURES = [
     Signature(
-        pattern=rf"version [`'](?P<version>GLIBC_[\d.]+)' not found{_BY}",
+        pattern=rf"{_SAYS}GLIBC_[\d.]+)' not found{_BY}",
         rank="cause",
         example="ImportError: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.32' not found (required by "
         "/usr/local/lib/python3.10/site-packages/flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so)",
-        look_alike="ldd (GNU libc) 2.35",
+        look_alike="torchvision/io/image.py:13: UserWarning: Failed to load image Python extension: "
+        "'/lib64/libc.so.6: version `GLIBC_2.32' not found (required by image.so)'",
         source="Dao-AILab/flash-attention#1762; vllm-project/vllm#28612",
         message="[[{file}|A library]] needs {version}, and the glibc of this system is older",
         remedies=(
@@ -41,7 +43,7 @@ SIGNATURES = [
         ),
     ),
     Signature(
-        pattern=rf"version [`'](?P<version>(?:GLIBCXX|CXXABI)_[\d.]+)' not found{_BY}",
+        pattern=rf"{_SAYS}(?:GLIBCXX|CXXABI)_[\d.]+)' not found{_BY}",
         rank="cause",
         example="ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.29' not found (required by "
         "/srv/venv/lib/python3.12/site-packages/flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so)",

@@ -142,10 +142,11 @@ def test_a_start_that_does_not_end_is_not_called_good() -> None:
     "log",
     [
         START + READY,
+        START + "2026-11-29T15:15:05.123456Z  INFO sglang_server: The server is fired up and ready to roll!\n",
         START + "[2026-11-29 15:15:05 TP0] Prefill batch. #new-seq: 1, #new-token: 6\n",
         "server_args=ServerArgs(model_path='/m', nnodes=2, node_rank=1)\n" + START,
     ],
-    ids=["ready", "an engine without a port", "the second node"],
+    ids=["ready", "ready, with another prefix", "an engine without a port", "the second node"],
 )
 def test_a_start_that_ended_is_good(log: str) -> None:
     got = read(log)
