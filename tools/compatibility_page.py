@@ -106,6 +106,11 @@ SECTIONS: Sequence[tuple[str, str, Columns]] = (
         "sglang_renames",
         {"flag": "flag", "instead": "instead", "text": "what to know"},
     ),
+    (
+        "Flags of vLLM that SGLang does not know",
+        "vllm_flags",
+        {"flag": "vLLM's flag", "instead": "SGLang's", "text": "what to know"},
+    ),
     ("Packages that were renamed", "renamed_packages", {"old": "old", "new": "new", "package": "import name"}),
     (
         "Known bad",

@@ -21,6 +21,7 @@ The name or the value that this version takes.
 ## Sources
 - sm120kit/engines/sglang/flags.json: argparse actions of the sglang wheels
 - checks/tables/sglang_renames.toml
+- checks/tables/vllm_flags.toml
 """
 
 from collections.abc import Iterator

@@ -38,6 +38,7 @@ TABLES: dict[str, type[Row]] = {
     "sglang_versions": KnownVersion,
     "sglang_ports": PortRow,
     "sglang_renames": Rename,
+    "vllm_flags": Rename,
     "sglang_minimums": Minimum,
     "moe_tuned": TunedMoe,
     "moe_blocks": MoeBlock,

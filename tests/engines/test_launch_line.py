@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sm120kit.diagnosis.launch import ArgumentProblem, LaunchLine
+from sm120kit.diagnosis.tables import read_table
 from sm120kit.engines.sglang import flag_table, nearest_version, read_launch_line, versions
-from sm120kit.engines.sglang.flags import Flag, seen_in
+from sm120kit.engines.sglang.flags import Flag, Rename, seen_in
 
 
 def read(line: str, version: str = "0.5.23") -> LaunchLine:
@@ -96,11 +97,14 @@ def test_the_last_of_repeated_flags_counts() -> None:
         ("0.5.12", "--mamba-radix-cache-strategy no_buffer", "too-new", ()),
         ("0.5.12", "--attn-dp-size 2", "too-new", ()),
         ("0.5.23", "--max-runing-requests 8", "unknown", ("--max-running-requests", "--max-queued-requests")),
-        ("0.5.23", "--gpu-memory-utilization 0.9", "unknown", ()),
+        ("0.5.23", "--gpu-memory-utilization 0.9", "unknown", ("--mem-fraction-static",)),
+        ("0.5.9", "--max-num-seqs=64", "unknown", ("--max-running-requests",)),
+        ("0.5.23", "--enable-auto-tool-choice", "unknown", ()),
+        ("0.5.23", "--no-such-thing 1", "unknown", ()),
         ("0.5.23", "--cuda-graph-max-b 16", "ambiguous", ("--cuda-graph-max-bs-decode", "--cuda-graph-max-bs-prefill")),
         ("0.5.23", "--attention-backend cutlass_mla", "bad-choice", None),
         ("0.5.12", "--attention-backend cutedsl_mla", "bad-choice", None),
-        ("0.5.23", "--kv-cache-dtype fp8", "bad-choice", ("mxfp8", "fp8_e5m2", "fp8_e4m3")),
+        ("0.5.23", "--kv-cache-dtype fp8", "bad-choice", ("fp8_e4m3", "mxfp8", "fp8_e5m2")),
         ("0.5.23", "--tp two", "bad-value", ()),
         ("0.5.23", "--mem-fraction-static", "missing-value", ()),
         ("0.5.23", "--disable-radix-cache=yes", "bad-value", ()),
@@ -114,6 +118,15 @@ def test_what_stops_a_version(version: str, line: str, kind: str, instead: tuple
     assert problem.source
     if instead is not None:
         assert problem.instead == instead
+
+
+def test_flags_of_vllm_are_known_by_name_and_lead_to_flags_that_are_there() -> None:
+    newest = flag_table(versions()[-1]).flags
+    for row in read_table("vllm_flags", Rename):
+        assert row.flag not in newest
+        assert set(row.instead) <= set(newest)
+        assert row.instead or row.text
+    assert "which is vLLM's; --mem-fraction-static is the share" in only_problem("--gpu-memory-utilization 0.9").text
 
 
 def test_reading_goes_on_after_a_problem() -> None:

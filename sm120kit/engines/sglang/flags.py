@@ -56,7 +56,8 @@ class _Table(msgspec.Struct, frozen=True):
 
 
 class Rename(Row, frozen=True, kw_only=True):
-    """What became of a flag that went without an alias (checks/tables/sglang_renames.toml)."""
+    """What became of a flag that went without an alias (checks/tables/sglang_renames.toml), or what does the work of a
+    flag of vLLM (checks/tables/vllm_flags.toml)."""
 
     flag: str
     instead: tuple[str, ...] = ()
@@ -129,6 +130,11 @@ def successors(flag: str) -> tuple[tuple[str, ...], str, str]:
     if alias:
         return (alias.instead,), "", f"sglang {versions()[alias.last]}: alias of {alias.instead}"
     return (), "", ""
+
+
+def meant_by(flag: str) -> Rename | None:
+    """What a flag of vLLM is called here, with the source; ``None`` = it is none that is known."""
+    return next((row for row in read_table("vllm_flags", Rename) if row.flag == flag), None)
 
 
 @cache

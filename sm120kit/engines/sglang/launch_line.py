@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from sm120kit.diagnosis.launch import ArgumentProblem, Deprecation, LaunchLine, Value
-from sm120kit.engines.sglang.flags import Flag, FlagTable, flag_table, nearest_version, seen_in, successors
+from sm120kit.engines.sglang.flags import Flag, FlagTable, flag_table, meant_by, nearest_version, seen_in, successors
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _NEGATIVE_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
@@ -113,8 +113,14 @@ class _Reading:
                 "ambiguous", name, f"{name} could be {', '.join(sorted(fitting)[:6])}", tuple(sorted(fitting)[:6])
             )
             return None
-        near = _nearest(name, self.spellings, 2, 0.75)
-        self._problem("unknown", name, f"SGLang {self.table.version} has no flag {name}", tuple(near))
+        text = f"SGLang {self.table.version} has no flag {name}"
+        other = meant_by(name)
+        if other:
+            words = f"{text}, which is vLLM's" + (f"; {other.text}" if other.text else "")
+            known = tuple(each for each in other.instead if each in self.spellings)
+            self._problem("unknown", name, words, known, other.source)
+            return None
+        self._problem("unknown", name, text, tuple(_nearest(name, self.spellings, 2, 0.75)))
         return None
 
     def _gone(self, name: str, seen: tuple[str, ...]) -> None:
@@ -164,7 +170,9 @@ class _Reading:
         if value is None:
             self._problem("bad-value", name, f"{text!r} is no {_WORDS.get(flag.type, 'value')} for {name}")
         elif flag.choices and str(value) not in flag.choices:
-            near = _nearest(text, flag.choices, 3, 0.5)
+            usual = _USUAL.get((flag.dest, text), "")
+            near = [usual] if usual in flag.choices else []
+            near += [each for each in _nearest(text, flag.choices, 3, 0.5) if each != usual]
             self._problem(
                 "bad-choice",
                 name,
@@ -204,6 +212,9 @@ class _Reading:
 
 
 _LARGEST = 1 << 63
+
+_USUAL = {("kv_cache_dtype", "fp8"): "fp8_e4m3"}
+"""What a value of vLLM stands for there (vllm 0.8.5: "CUDA 11.8+ supports fp8 (=fp8_e4m3)")."""
 
 _WORDS = {
     "int": "whole number",
