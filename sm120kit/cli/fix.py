@@ -23,7 +23,8 @@ from sm120kit.cli.text_option import filled, text_option
 from sm120kit.cli.workbench import Workbench, host_compiler, open_workbench
 from sm120kit.data_dir import open_data_dir
 from sm120kit.diagnosis.case import Case, Use
-from sm120kit.diagnosis.report import doubts_about
+from sm120kit.diagnosis.catalogue import read_catalogue
+from sm120kit.diagnosis.report import doubts_about, target_sentence
 from sm120kit.diagnosis.selection import select
 from sm120kit.diagnosis.types import Severity
 from sm120kit.environment import compute, render
@@ -35,7 +36,7 @@ from sm120kit.repair.carry_out import carry_out
 from sm120kit.repair.journal import discard_unwritten
 from sm120kit.repair.lock import locked
 from sm120kit.repair.planner import Workshop, is_repairable, make_plan, needs_packages
-from sm120kit.repair.saved import load_plan, save_plan, see_that_it_fits
+from sm120kit.repair.saved import applied_as, load_plan, save_plan, see_that_it_fits
 from sm120kit.repair.stub import build_stub
 from sm120kit.repair.transaction import recover
 from sm120kit.repair.types import FIX_SCHEMA, FixReport, Plan
@@ -51,7 +52,8 @@ Examples:
   sm120kit fix --plan-out plan.json    keep the plan, to look at and apply later
   sm120kit fix --apply plan.json       apply that very plan, if nothing changed since
 
-Exit codes: 0 nothing left to repair, 1 something is, or needs packages first.
+Exit codes: 0 nothing is left to repair, 1 something is: a plan to carry out, packages
+to install first, or an error that no repair mends.
 """
 
 
@@ -84,7 +86,7 @@ def command(
     """
     applying = f"sm120kit fix --apply {shlex.quote(saved or plan_out)}"
     if saved and not apply:
-        raise Sm120kitError(f"a plan ({saved}) is given without --apply", hint=f"Apply it with: {applying}")
+        raise _without_apply(saved, applying)
     if saved and (only or skip or in_place or plan_out):
         raise Sm120kitError(
             "a saved plan says itself what it does: --only, --skip, --in-place and --plan-out do not go with it",
@@ -94,6 +96,7 @@ def command(
     if kept:
         target, data_dir = asked_for(kept, saved, target, data_dir), kept.data_dir
     bench = open_workbench(target, data_dir)
+    heading = target_sentence(Case(bench.snapshot, target.request()))
     checks = tuple(select({check.id: check for check in bench.checks}, only, skip).values())
     if not apply:
         case = bench.as_repaired()
@@ -104,8 +107,16 @@ def command(
             FIX_SCHEMA, plan=plan, before=findings, env_script=_script(bench, plan), doubts=_doubts(case)
         )
         typed = f"sm120kit fix{typed_again((*TARGET, *_CHOOSING))} --apply"
-        _write(report, examined_again(), applying if plan_out else typed, as_json=as_json)
-        return FINDINGS if any(finding.severity is Severity.ERROR for finding in findings) else GOOD
+        _write(
+            report,
+            examined_again(),
+            applying if plan_out else typed,
+            as_json=as_json,
+            plan_out=plan_out,
+            heading=heading,
+        )
+        wanting = plan.steps or plan.blocked or any(finding.severity is Severity.ERROR for finding in findings)
+        return FINDINGS if wanting else GOOD
     with locked(bench.data_dir):
         unwritten, recovered = discard_unwritten(bench.data_dir), tuple(recover(bench.data_dir))
         for sentence in (*unwritten, *recovered):
@@ -114,6 +125,9 @@ def command(
             bench = open_workbench(target, data_dir)
         if kept:
             see_that_it_fits(kept, saved, bench.data_dir, bench.key, _homes(bench))
+            if number := applied_as(kept, bench.data_dir):
+                write_result(f"{saved} is applied already, as repair {number}. Nothing was changed.\n")
+                return GOOD
             plan, findings = kept, ()
             doubts: tuple[str, ...] = ()
         else:
@@ -151,9 +165,18 @@ def command(
                 former_caches=_former_caches(bench, plan),
             )
     again = Again(prove=f"sm120kit prove{typed_for(kept)}") if kept else examined_again()
-    _write(report, again, as_json=as_json)
+    _write(report, again, as_json=as_json, heading=heading)
     wanting = any(map(is_repairable, report.after)) if report.applied else needs_packages(report.before)
     return FINDINGS if plan.blocked or wanting else GOOD
+
+
+def _without_apply(word: str, applying: str) -> Sm120kitError:
+    if not os.path.lexists(word) and word in read_catalogue().checks:
+        return Sm120kitError(
+            f"{word} is a check, and the word behind fix is the file of a saved plan",
+            hint=f"To mend what this check finds, and nothing else: sm120kit fix --only {word}",
+        )
+    return Sm120kitError(f"a plan ({word}) is given without --apply", hint=f"Apply it with: {applying}")
 
 
 def _doubts(case: Case) -> tuple[str, ...]:
@@ -216,8 +239,10 @@ def _where(bench: Workbench) -> list[str]:
     return ["--data-dir", path] if path != open_data_dir().path else []
 
 
-def _write(report: FixReport, again: Again, applying: str = "", *, as_json: bool) -> None:
-    """``applying`` is the command that carries the plan out, where it was not."""
+def _write(
+    report: FixReport, again: Again, applying: str = "", *, as_json: bool, plan_out: str = "", heading: str
+) -> None:
+    """``applying`` is the command that carries the plan out, where it was not; ``plan_out`` the file that holds it."""
     if as_json:
         from sm120kit.text import encode_json
 
@@ -226,4 +251,15 @@ def _write(report: FixReport, again: Again, applying: str = "", *, as_json: bool
     from sm120kit.report.repair import render_fix
 
     width, colour = terminal()
-    write_result(render_fix(report, width=width, colour=colour, encoding=encoding_of(), again=again, applying=applying))
+    write_result(
+        render_fix(
+            report,
+            width=width,
+            colour=colour,
+            encoding=encoding_of(),
+            again=again,
+            applying=applying,
+            plan_out=plan_out,
+            heading=heading,
+        )
+    )

@@ -7,7 +7,7 @@ import sys
 import click
 from msgspec.structs import replace
 
-from sm120kit.cli.again import examined_again
+from sm120kit.cli.again import TARGET, examined_again, typed_again
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.target_environment import data_dir_option
@@ -106,6 +106,14 @@ def _repairable(bench: Workbench, case: Case) -> tuple[str, ...]:
     return tuple(result.check for result in results if any(map(is_repairable, result.findings)))
 
 
+def _instead_of(bench: Workbench, report: ProofReport) -> str:
+    """Whom the repair that was proved stands in for, in words; empty where no repair was."""
+    view, named = bench.live_view, bench.snapshot.target.cuda_home
+    if view is None or report.cuda_home != view.current:
+        return ""
+    return named if named not in (view.current, view.path) else ""
+
+
 def _reinstall(bench: Workbench, case: Case) -> tuple[str, ...]:
     """Commands that bring back what wheels put into the proved toolkits and what is gone, each RECORD read whole."""
     from sm120kit.diagnosis.remedies import reinstall_wheels
@@ -134,7 +142,8 @@ def _write(report: ProofReport, bench: Workbench, case: Case, *, as_json: bool) 
             width=width,
             colour=colour,
             encoding=encoding_of(),
-            again=examined_again(),
+            again=examined_again()._replace(prove=f"sm120kit prove{typed_again((*TARGET, 'modules'))}"),
+            instead_of=_instead_of(bench, report),
             repairable=() if report.passed else _repairable(bench, case),
             reinstall=() if report.passed else _reinstall(bench, case),
         )

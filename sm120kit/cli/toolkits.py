@@ -33,15 +33,15 @@ def command(*, pruning: bool, apply: bool, as_json: bool, data_dir: str) -> int:
             for sentence in (*discard_unwritten(folder), *recover(folder)):
                 say(sentence)
             lines = prune(folder)
+        kept = list_views(folder)
     else:
-        lines = list_views(folder)
-        if pruning:
-            lines = tuple(line for line in lines if line.can_go)
-    _write(lines, as_json=as_json, removed=apply)
+        kept = list_views(folder)
+        lines = tuple(line for line in kept if line.can_go) if pruning else kept
+    _write(lines, as_json=as_json, removed=apply, kept=len(kept))
     return GOOD
 
 
-def _write(lines: tuple[ViewLine, ...], *, as_json: bool, removed: bool) -> None:
+def _write(lines: tuple[ViewLine, ...], *, as_json: bool, removed: bool, kept: int) -> None:
     if as_json:
         from sm120kit.text import encode_json
 
@@ -50,4 +50,4 @@ def _write(lines: tuple[ViewLine, ...], *, as_json: bool, removed: bool) -> None
     from sm120kit.report.views import render_views
 
     width, colour = terminal()
-    write_result(render_views(lines, removed=removed, width=width, colour=colour))
+    write_result(render_views(lines, removed=removed, kept=kept, width=width, colour=colour))

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 
 from sm120kit.data_dir import DataDir
 from sm120kit.errors import TARGET_UNREADABLE, USAGE, Sm120kitError, code_of
+from sm120kit.repair.journal import entries
+from sm120kit.repair.paths import read_state
 from sm120kit.repair.types import PLAN_SCHEMA, MakeDirectory, Plan, WriteFile
 from sm120kit.snapshot.files import Files
 
@@ -69,6 +71,14 @@ def see_that_it_fits(plan: Plan, path: str, data_dir: DataDir, target_key: str, 
         )
     if strange := _stray(plan, data_dir, homes):
         raise _refused(f"{path} would write to {strange}, where no repair of this target writes")
+
+
+def applied_as(plan: Plan, data_dir: DataDir) -> int:
+    """The number of the repair that carried out this very plan and stands as it left it; 0 where there is none."""
+    if not plan.steps or any(read_state(step.action.path) != step.after for step in plan.steps):
+        return 0
+    made = (entry for entry in entries(data_dir) if entry.status == "applied" and entry.record.steps == plan.steps)
+    return next((entry.record.number for entry in made), 0)
 
 
 def _read(path: str) -> Plan:

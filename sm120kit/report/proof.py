@@ -20,14 +20,18 @@ def render_proof(
     again: Again = THIS_ENVIRONMENT,
     repairable: Sequence[str] | None = None,
     reinstall: Sequence[str] = (),
+    instead_of: str = "",
 ) -> str:
     """The whole report of ``prove``.
 
     ``repairable`` are the checks whose findings about the target a repair would mend; ``None`` = another part of the
-    report tells that. ``reinstall`` are commands that bring back files which wheels put in place and which are gone.
+    report tells that. ``instead_of`` is the toolkit that was named and that a repair stands in for. ``reinstall`` are
+    commands that bring back files which wheels put in place and which are gone.
     """
     lines = Lines(width, encoding)
     lines.prose(f"Proof of {report.cuda_home}", style="bold")
+    if instead_of:
+        lines.prose(f"the repair of this target, which stands in for {instead_of}", indent=2)
     lines.prose(f"compiled for {report.architecture}: {report.architecture_why}", indent=2)
     lines.blank()
     write_proofs(lines, report, again)

@@ -24,11 +24,14 @@ def render_fix(
     encoding: str = "utf-8",
     applying: str = "",
     again: Again = THIS_ENVIRONMENT,
+    plan_out: str = "",
+    heading: str = "",
 ) -> str:
-    """What ``fix`` shows: the plan, or what was done. ``applying`` is the command that carries it out."""
+    """What ``fix`` shows: the plan, or what was done. ``applying`` is the command that carries it out, ``plan_out`` the
+    file that it was saved in, ``heading`` the target and what it was judged for."""
     lines = Lines(width, encoding)
     plan = report.plan
-    lines.prose(plan.target, style="bold")
+    lines.prose(heading or plan.target, style="bold")
     if plan.blocked:
         _blocked(lines, plan)
     elif plan.steps:
@@ -37,7 +40,7 @@ def render_fix(
         _applied(lines, report, again)
     _by_hand(lines, plan)
     lines.blank()
-    _closing(lines, report, applying)
+    _closing(lines, report, applying, plan_out)
     return lines.render(colour=colour)
 
 
@@ -134,8 +137,9 @@ def _by_hand(lines: Lines, plan: Plan) -> None:
             lines.command(each, 8)
 
 
-def _closing(lines: Lines, report: FixReport, applying: str) -> None:
+def _closing(lines: Lines, report: FixReport, applying: str, plan_out: str) -> None:
     plan = report.plan
+    nothing = f"Nothing was written but {plan_out}" if plan_out else "Nothing was written"
     source = f". {shlex.quote(report.env_script)}"
     if report.applied:
         proved = f" {verdict(report.proof)}" if report.proof else ""
@@ -144,9 +148,9 @@ def _closing(lines: Lines, report: FixReport, applying: str) -> None:
             _command(lines, "A shell uses it once it has sourced", source)
         _command(lines, "This takes it back, path by path", report.undo)
     elif plan.blocked:
-        lines.prose("Nothing was written.", style="bold red")
+        lines.prose(f"{nothing}{', a plan that does nothing' if plan_out else ''}.", style="bold red")
     elif plan.steps:
-        lines.prose("Nothing was written. This is the plan.", style="bold")
+        lines.prose(f"{nothing}. This is the plan.", style="bold")
         _command(lines, "This carries it out, proves it, or takes it back", applying)
     elif any(finding.severity is Severity.ERROR for finding in report.before):
         lines.prose("Nothing here can be repaired without you: see above.", style="bold red")

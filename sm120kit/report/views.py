@@ -8,11 +8,11 @@ from sm120kit.repair.types import ViewLine
 from sm120kit.report.lines import Lines, Row
 
 
-def render_views(views: Sequence[ViewLine], *, removed: bool, width: int, colour: bool) -> str:
-    """One paragraph for each view."""
+def render_views(views: Sequence[ViewLine], *, removed: bool, kept: int, width: int, colour: bool) -> str:
+    """One paragraph for each view; ``kept`` is how many there are, where none of them is shown."""
     lines = Lines(width)
     if not views:
-        lines.prose("Nothing to remove." if removed else "No repair has made a toolkit.")
+        lines.prose(_none(kept, removed=removed))
     for view in views:
         lines.blank()
         lines.prose(f"{view.path}  CUDA {view.release or 'of unknown release'}", style="bold")
@@ -26,3 +26,11 @@ def render_views(views: Sequence[ViewLine], *, removed: bool, width: int, colour
             rows.append(Row("removed" if removed else "can be removed", view.can_go))
         lines.table(rows, indent=2)
     return lines.render(colour=colour)
+
+
+def _none(kept: int, *, removed: bool) -> str:
+    if not kept:
+        return "No repair has made a toolkit."
+    which = "The one toolkit is" if kept == 1 else f"Each of the {kept} toolkits is"
+    nothing = "Nothing was removed" if removed else "Nothing can be removed"
+    return f"{nothing}. {which} live, or undoing a repair returns to it (sm120kit toolkits)."

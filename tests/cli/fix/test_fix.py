@@ -21,6 +21,7 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(fix: Fix, tmp_path: Path) -
     assert answer.code == 1
     for words in ("toolkit.cudart-unlinkable", "The toolkit of links is made of", "Nothing was written"):
         assert words in answer.out
+    assert f", with --cuda-home {fix.tiny.cuda_home}" in " ".join(answer.out.split())
     again = next(line for line in answer.out.split("\n") if line.strip().startswith("sm120kit fix --"))
     assert f"--site-packages {tmp_path}/site-packages" in again
     assert again.endswith("--apply")

@@ -105,6 +105,10 @@ def test_a_view_whose_sources_changed_is_composed_anew(fix: Fix) -> None:
     assert fix("--apply").code == 0
     assert fix.json()["plan"]["steps"] == []
     # The view before stays, since undoing the second repair returns to it.
+    pruned = " ".join(fix.run("toolkits", "--prune").out.split())
+    assert pruned.startswith(
+        "Nothing can be removed. Each of the 2 toolkits is live, or undoing a repair returns to it"
+    )
     assert fix.run("toolkits", "--prune", "--apply").code == 0
     assert fix.run("undo").code == 0
     assert Path(fix.json()["plan"]["current"] or first).exists()
@@ -130,6 +134,7 @@ def test_a_header_that_is_gone_behind_a_view_is_missed(fix: Fix) -> None:
     (fix.tiny.cuda_home / "include/cuda_pipeline.h").unlink()
     [stale] = fix.json()["before"]
     assert (stale["check"], stale["severity"]) == ("repair.view-stale", "warning")
+    assert fix().code == 1, "a plan to carry out is something left to repair"
     assert [each["where"] for each in stale["evidence"]] == [str(fix.tiny.cuda_home / "include/cuda_pipeline.h")]
     after = Path(fix.applied()["plan"]["view"])
     assert str(after) != view

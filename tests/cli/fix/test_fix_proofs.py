@@ -54,6 +54,9 @@ def test_a_failed_proof_names_the_repair_of_its_target(fix: Fix) -> None:
     [repair] = _commands(answer, "fix")
     assert fix.sm120kit(*repair, "--apply").code == 0
     [keep] = _commands(answer, "prove")
+    stands_in = f"the repair of this target, which stands in for {fix.tiny.cuda_home}"
+    assert stands_in not in " ".join(answer.out.split())
+    assert stands_in in " ".join(fix.run("prove", *fix.target).out.split())
     assert fix.sm120kit(*keep[:-1], str(fix.data_dir / "kept")).code == 0
     assert "can mend" not in fix.run("prove", *fix.target).out
 

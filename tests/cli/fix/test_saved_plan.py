@@ -53,8 +53,11 @@ def test_a_saved_plan_is_applied_as_it_is(fix: Fix, plan: Path) -> None:
     assert answer.code == 0, answer.err
     steps = json.loads(plan.read_bytes())["steps"]
     assert all(os.path.lexists(step["action"]["path"]) for step in steps)
-    assert fix("--apply", str(plan)).code == 4
+    again = fix("--apply", str(plan))
+    assert (again.code, again.out) == (0, f"{plan} is applied already, as repair 1. Nothing was changed.\n")
     assert fix.json()["plan"]["steps"] == []
+    assert fix.run("undo").code == 0
+    assert fix("--apply", str(plan)).code == 0
 
 
 def test_a_saved_plan_knows_its_target(fix: Fix, plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,6 +73,19 @@ def test_a_saved_plan_knows_its_target(fix: Fix, plan: Path, tmp_path: Path, mon
 def test_the_command_that_applies_a_saved_plan_is_printed_whole(fix: Fix, tmp_path: Path) -> None:
     answer = fix("--plan-out", str(tmp_path / "my plan.json"))
     assert answer.out.rstrip().endswith(f"sm120kit fix --apply '{tmp_path}/my plan.json'")
+
+
+def test_what_is_said_of_a_plan_that_was_saved_and_does_nothing(fix: Fix, tmp_path: Path) -> None:
+    (fix.tiny.cuda_home / "nvvm/bin/cicc").unlink()
+    answer = fix("--plan-out", str(tmp_path / "plan.json"))
+    assert answer.code == 1
+    assert f"Nothing was written but {tmp_path}/plan.json, a plan that does nothing." in " ".join(answer.out.split())
+
+
+def test_a_check_in_the_place_of_a_plan_is_known(fix: Fix) -> None:
+    answer = fix("toolkit.nv-target-missing")
+    assert answer.code == 2
+    assert "sm120kit fix --only toolkit.nv-target-missing" in answer.err
 
 
 def test_relative_names_of_the_target_are_kept_whole(fix: Fix, monkeypatch: pytest.MonkeyPatch) -> None:
