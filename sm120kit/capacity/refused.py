@@ -14,6 +14,11 @@ _NOT_MODELLED = {
     "attn_dp_size": "attention data parallelism",
     "dcp_size": "decode context parallelism",
 }
+_LAUNCH_GOES_ON = (
+    "Its memory cannot be judged beforehand, and a launch goes on without a plan. What is planned is one server with "
+    "tensor parallelism"
+)
+
 _SWITCHES_NOT_MODELLED = {
     "enable_dp_attention": "attention data parallelism",
     "enable_unified_memory": "the unified memory pool",
@@ -46,14 +51,13 @@ def _refuse_unread(line: LaunchLine) -> None:
 
 
 def _refuse_not_modelled(line: LaunchLine) -> None:
-    for name, words in _NOT_MODELLED.items():
-        if (line.number(name) or 1) > 1:
-            raise Sm120kitError(
-                f"{line.words(name)}: {words} is not modelled", hint="The plan knows one server with tensor parallelism"
-            )
+    # Switches first: with --enable-dp-attention, --dp-size says over how many GPUs that goes.
     for name, words in _SWITCHES_NOT_MODELLED.items():
         if line.switched_on(name):
-            raise Sm120kitError(f"{line.words(name)}: {words} is not modelled", hint="Plan without it")
+            raise Sm120kitError(f"{line.words(name)}: {words} is not modelled", hint=_LAUNCH_GOES_ON)
+    for name, words in _NOT_MODELLED.items():
+        if (line.number(name) or 1) > 1:
+            raise Sm120kitError(f"{line.words(name)}: {words} is not modelled", hint=_LAUNCH_GOES_ON)
     if line.given.get("cuda_graph_config") is not None:
         raise Sm120kitError(
             f"{line.words('cuda_graph_config')} is not read here",
@@ -61,7 +65,7 @@ def _refuse_not_modelled(line: LaunchLine) -> None:
         )
     if (line.text("disaggregation_mode") or "null") != "null":
         raise Sm120kitError(
-            f"{line.words('disaggregation_mode')}: disaggregated serving is not modelled", hint="Plan without it"
+            f"{line.words('disaggregation_mode')}: disaggregated serving is not modelled", hint=_LAUNCH_GOES_ON
         )
 
 

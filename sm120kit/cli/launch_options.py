@@ -55,7 +55,7 @@ def with_launch(
             theirs is not known.
     """
     if sglang and not re.fullmatch(r"v?\d+(\.\d+)*([.+-]?\w+)*", sglang):
-        raise Sm120kitError(f"--sglang {sglang} is no version", hint="Write it as 0.5.12")
+        raise Sm120kitError(f"--sglang {sglang} is no version", hint=f"Write it as {newest_version()}")
     if not (model or sglang or arguments):
         return request
     if sglang or arguments:
@@ -78,6 +78,13 @@ def with_launch(
     return request
 
 
+def newest_version() -> str:
+    """The newest SGLang whose flags are known."""
+    from sm120kit.engines.sglang.flags import versions
+
+    return versions()[-1]
+
+
 def sglang_version(snapshot: Snapshot, given: str) -> tuple[str, str]:
     """The SGLang that the arguments are for, and where that was read."""
     if given:
@@ -89,6 +96,6 @@ def sglang_version(snapshot: Snapshot, given: str) -> tuple[str, str]:
     if installed is None:
         raise Sm120kitError(
             "no SGLang is installed here" if isinstance(known, Known) else f"which SGLang is installed: {known.reason}",
-            hint="Name its version, as in --sglang 0.5.12",
+            hint=f"Name its version, as in --sglang {newest_version()}",
         )
     return installed.version, installed.path

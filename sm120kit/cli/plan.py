@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from sm120kit.cli.launch_options import sglang_version
+from sm120kit.cli.launch_options import newest_version, sglang_version
 from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.target_options import Asked, target_options
@@ -83,6 +83,7 @@ def command(
     """
     from sm120kit.capacity.inputs import Named, known_model, make_order
     from sm120kit.capacity.plan import make_plan
+    from sm120kit.cli.plan_missing import holds_weights, refuse_missing
     from sm120kit.snapshot.target_files import open_files
 
     model, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else ("", tuple(words))
@@ -91,12 +92,21 @@ def command(
     files = open_files(options.image_archive or options.root, archive=bool(options.image_archive))
     if not model and not arguments and not check:
         raise _no_model()
-    if model or _typed_model(arguments):
-        known_model(model or _typed_model(arguments), files)  # a wrong path is said first, whatever else is missing
+    typed = _typed_model(arguments)
+    if model and typed not in ("", model):
+        raise Sm120kitError(f"the model is named twice: {model} and {typed}", hint="Name it once")
+    if model or typed:
+        known_model(model or typed, files)  # a wrong path is said first, whatever else is missing
     seen = _observed(check) if check else None
     hardware_known = bool(request.gpus or (seen and seen.free_before))
     version_known = bool(sglang or (seen and seen.version and seen.version_exact))
     snapshot = None if hardware_known and version_known else target.read()
+    refuse_missing(
+        snapshot,
+        version=version_known or bool(seen and seen.version),
+        gpus=hardware_known,
+        weights=weights_gib is not None or holds_weights(model or typed, files),
+    )
     version, source, assumptions = _version(sglang, seen, snapshot)
     line = _line(arguments, version, source, seen)
     model = model or line.model_path
@@ -178,7 +188,8 @@ def _version(sglang: str, seen: Observed | None, snapshot: Snapshot | None) -> t
     if seen and seen.version and seen.version_exact:
         return seen.version, seen.source, ()
     if snapshot is None:
-        raise Sm120kitError("which SGLang is planned for is not known", hint="Say it, as in --sglang 0.5.12")
+        hint = f"Say it, as in --sglang {newest_version()}"
+        raise Sm120kitError("which SGLang is planned for is not known", hint=hint)
     try:
         return *sglang_version(snapshot, ""), ()
     except Sm120kitError:

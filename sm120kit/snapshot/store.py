@@ -75,8 +75,15 @@ def _of_another_schema(schema: object, name: str) -> Sm120kitError:
             hint="Read it with the version of sm120kit that wrote it, or a newer one",
         )
     if isinstance(schema, str) and schema.startswith("sm120kit."):
-        return _unreadable(f"{name} is a {schema[9:60]!r} of sm120kit, no snapshot")
+        hint = _PLANS if schema.startswith("sm120kit.plan/") else _TAKE_ONE
+        return _unreadable(f"{name} is a {schema[9:60]!r} of sm120kit, no snapshot", hint)
     return _unreadable(f"{name} is JSON, but no snapshot of sm120kit: its schema is not {SCHEMA}")
+
+
+_PLANS = (
+    "A plan is compared with a running server or its log by: sm120kit plan MODEL --check URL|LOG; two plans, by diff of"
+    " their texts"
+)
 
 
 def _unreadable(message: str, hint: str = _TAKE_ONE) -> Sm120kitError:

@@ -319,7 +319,7 @@ def test_without_sglang_its_version_is_asked_for(sm120kit: Command, saved: Saved
     answer = sm120kit("plan", qwen, "--snapshot", taken, "--weights-gib", "15")
     assert (answer.code, answer.out) == (2, "")
     assert "no SGLang is installed here" in answer.err
-    assert "--sglang 0.5.12" in answer.err
+    assert "--sglang 0.5.23" in answer.err
     # A model that is not there comes first, and so does none at all.
     assert "/nope/config.json cannot be read" in sm120kit("plan", "/nope", "--snapshot", taken).err
     typed = ("--", "--tp-size", "1", "--model-path", "/nope")
@@ -405,3 +405,38 @@ def test_which_cards_of_a_mixed_machine_hold_a_server(sm120kit: Command, tmp_pat
         ("rtx-5090", True),
         ("rtx-pro-6000", False),
     ]
+
+
+def test_all_that_is_missing_is_asked_for_at_once(sm120kit: Command, saved: Saved, qwen: str) -> None:
+    taken = saved(snapshot(distributions=known(()), driver=no_driver()))
+    answer = sm120kit("plan", qwen, "--snapshot", taken)
+    assert (answer.code, answer.out) == (2, "")
+    assert "which SGLang, which GPUs and how large the weights are is told neither here nor by an option" in answer.err
+    assert "--sglang 0.5.23 --gpu rtx-pro-6000x8 --weights-gib X" in answer.err
+    answer = sm120kit("plan", qwen, "--snapshot", taken, "--sglang", "0.5.12")
+    assert "which GPUs and how large" in answer.err
+    assert "--sglang" not in answer.err
+    # One thing alone is said in its own words.
+    answer = sm120kit("plan", qwen, "--snapshot", taken, "--sglang", "0.5.12", "--weights-gib", "51")
+    assert "no GPU to plan for" in answer.err
+
+
+def test_a_model_that_is_named_twice(sm120kit: Command, qwen: str) -> None:
+    answer = sm120kit("plan", qwen, *B200, "--", "--model-path", "/x")
+    assert (answer.code, answer.out) == (2, "")
+    assert f"the model is named twice: {qwen} and /x" in answer.err
+    assert sm120kit("plan", qwen, *B200, "--", "--model-path", qwen).code == 0
+
+
+def test_attention_data_parallelism_is_told_by_its_own_name(sm120kit: Command, qwen: str) -> None:
+    answer = sm120kit("plan", qwen, *B200, "--", "--tp", "4", "--dp", "4", "--enable-dp-attention")
+    assert answer.code == 2
+    assert "--enable-dp-attention: attention data parallelism is not modelled" in answer.err
+    assert "a launch goes on without a plan" in " ".join(answer.err.split())
+
+
+def test_two_plans_are_no_snapshots(sm120kit: Command, tmp_path: Path, qwen: str) -> None:
+    (tmp_path / "a.json").write_text(sm120kit("plan", qwen, *B200, "--json").out)
+    answer = sm120kit("diff", str(tmp_path / "a.json"), str(tmp_path / "a.json"))
+    assert answer.code == 4
+    assert "sm120kit plan MODEL --check URL|LOG" in " ".join(answer.err.split())

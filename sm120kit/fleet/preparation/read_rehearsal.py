@@ -26,7 +26,7 @@ def read_rehearsal(order: Order) -> TargetRead:
         Sm120kitError: there is no such GPU, or no such version; exit code 2.
     """
     if order.rehearsal.sglang and version_key(order.rehearsal.sglang) is None:
-        raise Sm120kitError(f"--sglang {order.rehearsal.sglang} is no version", hint="Write it as 0.5.12")
+        raise Sm120kitError(f"--sglang {order.rehearsal.sglang} is no version", hint=f"Write it as {versions()[-1]}")
     named = order.rehearsal.sglang.removeprefix("v")
     return TargetRead(
         snapshot=unread_snapshot(),
