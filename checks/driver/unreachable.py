@@ -74,7 +74,7 @@ SIGNATURES = [
         remedies=_LOOK,
     ),
     Signature(
-        pattern=r"^(?:(?:\w+\.)*(?:ImportError|OSError|RuntimeError): |nvidia-container-cli: |docker: ).*\b"
+        pattern=r"^(?:(?:- )?(?:\w+\.)*(?:ImportError|OSError|RuntimeError): |nvidia-container-cli: |docker: ).*\b"
         r"(?P<library>lib(?:cuda|nvidia-ml)\.so\.1): cannot open shared object file",
         rank="cause",
         example="ImportError: libcuda.so.1: cannot open shared object file: No such file or directory",

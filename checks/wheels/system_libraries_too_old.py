@@ -23,7 +23,7 @@ from sm120kit.diagnosis import LogRemedy, Signature, log_failure
 
 FAILURE = log_failure("wheels.system-libraries-too-old")
 
-_SAYS = r"^(?:\S*Error: .*|(?:\S+: ){0,2})version [`'](?P<version>"
+_SAYS = r"^(?:(?:- )?\S*Error: .*|(?:\S+: ){0,2})version [`'](?P<version>"
 _BY = r"(?: \(required by (?P<file>[^)]+)\))?"
 
 SIGNATURES = [

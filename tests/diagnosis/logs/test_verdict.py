@@ -189,6 +189,27 @@ def test_a_line_with_two_readings_says_what_tells_them_apart() -> None:
     assert torch.message == "this torch has no machine code for sm_120"
 
 
+KERNELS = (
+    "ImportError: \n[sgl_kernel] CRITICAL: Could not load any common_ops library!\nError details:\n- ImportError: "
+)
+
+
+@pytest.mark.parametrize(
+    ("detail", "check"),
+    [
+        ("libcuda.so.1: cannot open shared object file: No such file or directory", "driver.unreachable"),
+        (
+            "libnvrtc.so.12: cannot open shared object file: No such file or directory",
+            "wheels.kernel-package-wrong-cuda",
+        ),
+        ("/lib64/libc.so.6: version `GLIBC_2.32' not found (required by x.so)", "wheels.system-libraries-too-old"),
+        ("common_ops.abi3.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs", "wheels.abi-mismatch"),
+    ],
+)
+def test_why_the_kernels_of_sglang_were_not_loaded_stands_in_their_details(detail: str, check: str) -> None:
+    assert named(f"{KERNELS}{detail}\n- ModuleNotFoundError: No module named 'common_ops'\n") == [check]
+
+
 def test_what_a_line_tells_is_quoted_in_commands() -> None:
     (cause,) = read("sglang serve: error: unrecognized arguments: --max-run 4; reboot\n").causes
     (remedy,) = cause.remedies
