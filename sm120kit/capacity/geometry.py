@@ -159,6 +159,7 @@ def _complete(facts: ModelFacts, geometry: Geometry) -> None:
     missing = [name for name, value in needed.items() if not value]
     if missing:
         raise Sm120kitError(
-            f"{facts.path} does not say {', '.join(missing)}, and {facts.architecture} cannot be sized without",
+            f"{facts.path} gives no number above 0 for {', '.join(missing)}, and {facts.architecture} cannot be sized "
+            "without",
             hint="Take the config.json that belongs to the checkpoint",
         )

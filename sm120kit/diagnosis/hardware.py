@@ -29,7 +29,12 @@ def parse_gpus(spec: str) -> tuple[NamedGpu, ...]:
     items = [item.strip() for item in spec.split(",")]
     if not any(items):
         raise Sm120kitError("--gpu names no GPU", hint="Name some, as in: --gpu rtx-pro-6000x8")
-    gpus = tuple(_parse_item(item) for item in items if item)
+    if not all(items):
+        between = ",".join(item for item in items if item)
+        raise Sm120kitError(
+            f"--gpu {spec}: nothing stands beside a comma", hint=f"Write --gpu {between}, or name what is missing"
+        )
+    gpus = tuple(_parse_item(item) for item in items)
     total = sum(gpu.count for gpu in gpus)
     if total > MOST_GPUS:
         raise Sm120kitError(f"--gpu {spec} names {total} GPUs", hint=f"Name at most {MOST_GPUS}, those of one machine")

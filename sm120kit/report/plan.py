@@ -71,7 +71,7 @@ def _write_verdict(lines: Lines, plan: Plan) -> None:
         short = plan.requested is not None and predicted.granted < plan.requested
         style = "bold yellow" if short else "bold green"
         where = f"On {smallest}: " if (smallest := _smallest(plan)) else ""
-        lines.prose(f"{where}{asked}{predicted.granted} granted, {_at_best(plan)}.", style=style)
+        lines.prose(f"{where}{asked}{predicted.granted} granted{_by_each(plan)}, {_at_best(plan)}.", style=style)
     rows = [
         Row("tokens", f"{predicted.tokens:,}", f"{predicted.bytes_per_token:,} bytes each"),
         Row("static fraction", f"{predicted.mem_fraction_static:.3f}"),
@@ -83,8 +83,15 @@ def _write_verdict(lines: Lines, plan: Plan) -> None:
         rows.insert(1, Row("state slots", str(predicted.state_slots), each))
     lines.table(rows, indent=_INDENT)
     if best.arguments:
-        lines.prose(f"Ask for {best.max_running_requests}, and {best.granted} are granted:", indent=_INDENT)
+        room = " and have room" if predicted.together < predicted.granted else ""
+        lines.prose(f"Ask for {best.max_running_requests}, and {best.granted} are granted{room}:", indent=_INDENT)
         lines.raw(" ".join(best.arguments), _INDENT + 2, "cyan")
+
+
+def _by_each(plan: Plan) -> str:
+    """Whose number that is where these GPUs hold several servers."""
+    servers = plan.fleet.parts[0].servers if plan.fleet.parts else plan.fleet.servers
+    return f" by each of {servers} servers" if servers > 1 else ""
 
 
 def _smallest(plan: Plan) -> str:

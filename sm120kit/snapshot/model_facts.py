@@ -18,6 +18,7 @@ _TEXT_LEVELS = ("text_config", "llm_config", "language_config", "thinker_config"
 _GDN_MODEL_TYPES = ("qwen3_next", "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text", "jet_nemotron")
 _SINK_ARCHITECTURES = ("GptOssForCausalLM",)
 _MOST_LAYERS = 10_000
+_KV_HEADS = ("num_key_value_heads", "multi_query_group_num")
 _CONTEXT_KEYS = (
     "max_sequence_length", "seq_length", "max_seq_len", "model_max_length", "max_position_embeddings", "n_positions",
 )  # fmt: skip
@@ -161,7 +162,7 @@ def _facts(raw: Mapping[str, Any], architecture: str, path: str) -> ModelFacts:
         attention_layers=max(layers - (linear.layers if linear else 0), 0),
         hidden_size=hidden,
         attention_heads=heads,
-        kv_heads=config.count("num_key_value_heads", "multi_query_group_num") or heads,
+        kv_heads=heads if config.get(*_KV_HEADS) is None else config.count(*_KV_HEADS),
         head_dim=head_dim,
         v_head_dim=config.count("v_head_dim") or head_dim,
         kv_lora_rank=rank,

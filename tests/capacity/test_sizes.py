@@ -144,10 +144,12 @@ def test_points_that_users_published(states: int, granted: int) -> None:
             {"architectures": ["NobodyKnowsForCausalLM"]},
             "what NobodyKnowsForCausalLM keeps in memory is not known here",
         ),
-        ({"num_hidden_layers": None}, "does not say num_hidden_layers"),
-        ({"architectures": ["GptOssForCausalLM"]}, "does not say layer_types, sliding_window"),
-        ({"architectures": ["DeepseekV3ForCausalLM"]}, "does not say kv_lora_rank, qk_rope_head_dim"),
-        ({"architectures": ["Qwen3NextForCausalLM"]}, "does not say its linear layers"),
+        ({"num_hidden_layers": "64"}, "gives no number above 0 for num_hidden_layers"),
+        ({"num_key_value_heads": 0}, "gives no number above 0 for num_key_value_heads"),
+        ({"num_hidden_layers": None}, "gives no number above 0 for num_hidden_layers"),
+        ({"architectures": ["GptOssForCausalLM"]}, "gives no number above 0 for layer_types, sliding_window"),
+        ({"architectures": ["DeepseekV3ForCausalLM"]}, "gives no number above 0 for kv_lora_rank, qk_rope_head_dim"),
+        ({"architectures": ["Qwen3NextForCausalLM"]}, "gives no number above 0 for its linear layers"),
     ],
 )
 def test_a_model_that_cannot_be_sized_is_refused(changed: dict[str, Any], said: str) -> None:

@@ -54,7 +54,7 @@ def test_the_data_fits_its_schema(sm120kit: Command, qwen: str) -> None:
 
 def test_the_text(sm120kit: Command, qwen: str) -> None:
     out = sm120kit("plan", qwen, *B200, "--", *STORY).out
-    assert "128 requested, 16 granted, 47 at best." in out
+    assert "128 requested, 16 granted by each of 7 servers, 47 at best." in out
     assert "--max-running-requests 47" in out
     assert "Memory of one GPU: 177.50 GiB free before loading" in out
     assert "7 of them grant 112 of 896 requested, 329 at best" in out
@@ -166,7 +166,7 @@ def test_bad_input_is_one_line(sm120kit: Command, qwen: str, arguments: tuple[st
         ("[]", "is JSON, but no model configuration"),
         ("{}", "names no architecture"),
         ('{"architectures": ["Nobody"]}', "what Nobody keeps in memory is not known here"),
-        ('{"architectures": ["LlamaForCausalLM"]}', "does not say num_hidden_layers"),
+        ('{"architectures": ["LlamaForCausalLM"]}', "gives no number above 0 for num_hidden_layers"),
     ],
 )
 def test_a_bad_configuration_is_one_line(sm120kit: Command, tmp_path: Path, text: str, said: str) -> None:
@@ -397,7 +397,7 @@ def test_which_cards_of_a_mixed_machine_hold_a_server(sm120kit: Command, tmp_pat
     assert "a larger card, as rtx-pro-6000" in answer.out
     fits = sm120kit("plan", model, *arguments, "18", *line)
     assert fits.code == 0
-    assert "On rtx-5090: 30 requested, 30 granted" in fits.out
+    assert "On rtx-5090: 30 requested, 30 granted by each of 4 servers, " in fits.out
     assert "8 of them grant 240 of 240 requested" in fits.out
     fleet = json.loads(sm120kit("plan", model, *arguments, "61", "--json", *line).out)["fleet"]
     assert (fleet["servers"], fleet["starting"], fleet["requested"]) == (8, 4, 120)

@@ -64,6 +64,8 @@ def test_spec_is_read(spec: str, expected: Sequence[NamedGpu]) -> None:
         ("mi300x", ("no GPU called",)),
         ("", ("names no GPU",)),
         (" , ", ("names no GPU",)),
+        ("b200,,b200", ("nothing stands beside a comma", "--gpu b200,b200")),
+        ("b200,", ("nothing stands beside a comma",)),
         ("b200x0", ("0 is no count",)),
         ("b200x129", ("129 is no count",)),
         ("b200x99999999999999999999", ("is no count",)),
