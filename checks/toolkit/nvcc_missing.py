@@ -27,6 +27,7 @@ NVIDIA's repository.
 - flashinfer 0.7.2.post1 jit/cpp_ext.py; torch 2.13 utils/cpp_extension.py; apache-tvm-ffi 0.1.11 cpp/extension.py
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -55,6 +56,11 @@ from sm120kit.diagnosis.remedies import compose_view, install_toolkit
 from sm120kit.snapshot.types.toolkits import Consumer, Toolkit
 
 _DEFAULT = "/usr/local/cuda"
+
+_RESTORE = (
+    "Bring back the environment from before its script was sourced, in this shell: the repair that CUDA_HOME names was "
+    "taken back"
+)
 
 _FIND = (
     LogRemedy("Name one that is on disk", ("ls -d /usr/local/cuda*", "export CUDA_HOME=FOLDER")),
@@ -225,10 +231,15 @@ def _remedies(case: Case, place: _Place) -> list[Remedy]:
     layout = place.toolkit.layout if place.toolkit else "unknown"
     if release is None and place.toolkit:
         release = part_release(place.toolkit, "runtime-headers")
+    # The variable is what a repair's script left behind, and the repair was taken back.
+    taken_back = isinstance(case.snapshot.live_view, Unknown) and bool(
+        re.search(r"/targets/[^/]+-[0-9a-f]{12}/current$", place.home)
+    )
+    first: list[Remedy] = [Manual(_RESTORE, ("sm120kit_restore",))] if taken_back else []
     on_disk = next((each for each in case.snapshot.toolkits if each.has_nvcc), None)
     text = "Compose a whole toolkit of links from what is on disk, and use that"
     ours = [compose_view(on_disk, text)] if on_disk else []
-    remedies = [*ours, *other_toolkits(case), install_toolkit(release, layout, site_packages(case))]
+    remedies = [*first, *ours, *other_toolkits(case), install_toolkit(release, layout, site_packages(case))]
     needing = {consumer.name for consumer in place.consumers if case.must_compile(consumer)}
     if needing == {"flashinfer"}:
         remedies.append(

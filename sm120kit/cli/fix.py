@@ -134,6 +134,7 @@ def command(
             case = bench.as_repaired()
             doubts = _doubts(case)
             plan, findings = make_plan(case, checks, _workshop(bench), target=bench.target, in_place=in_place)
+            plan = replace(plan, named_by=naming(target, bench.snapshot.target))
         report = FixReport(
             FIX_SCHEMA,
             plan=plan,

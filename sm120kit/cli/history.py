@@ -6,9 +6,9 @@ from sm120kit.cli.options import option, subcommand
 from sm120kit.cli.output import terminal, write_result
 from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option
-from sm120kit.data_dir import open_data_dir
+from sm120kit.data_dir import DataDir, open_data_dir
 from sm120kit.errors import GOOD
-from sm120kit.repair.journal import Entry, entries, unwritten
+from sm120kit.repair.journal import Entry, entries, is_live, unwritten
 from sm120kit.repair.lock import holder
 from sm120kit.repair.types import HISTORY_SCHEMA, History, HistoryLine
 
@@ -22,7 +22,7 @@ def command(*, as_json: bool, data_dir: str) -> int:
     for sentence in unwritten(folder):
         say(sentence)
     at_work = holder(folder)
-    lines = tuple(_line(entry, at_work) for entry in entries(folder))
+    lines = tuple(_line(entry, at_work, folder) for entry in entries(folder))
     if as_json:
         from sm120kit.text import encode_json
 
@@ -35,7 +35,7 @@ def command(*, as_json: bool, data_dir: str) -> int:
     return GOOD
 
 
-def _line(entry: Entry, at_work: int) -> HistoryLine:
+def _line(entry: Entry, at_work: int, folder: DataDir) -> HistoryLine:
     record = entry.record
     return HistoryLine(
         number=record.number,
@@ -46,4 +46,5 @@ def _line(entry: Entry, at_work: int) -> HistoryLine:
         cures=record.cures,
         view=record.view,
         at_work=at_work if entry.status in ("applying", "taking-back") else 0,
+        live=entry.status == "applied" and is_live(entry, folder),
     )

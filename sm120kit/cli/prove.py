@@ -114,6 +114,27 @@ def _instead_of(bench: Workbench, report: ProofReport) -> str:
     return named if named not in (view.current, view.path) else ""
 
 
+def _unmet(bench: Workbench, report: ProofReport) -> dict[str, str]:
+    """The command that installs what FlashInfer requires and the target lacks, where its own build missed a module, and
+    what that is."""
+    from sm120kit.diagnosis.target_pip import for_target
+    from sm120kit.snapshot.files import Files
+    from sm120kit.snapshot.records import missing_requirements
+
+    stopped = any(
+        proof.rung.startswith("flashinfer:") and "ModuleNotFoundError" in proof.error for proof in report.proofs
+    )
+    installed = bench.snapshot.distributions
+    if not stopped or not isinstance(installed, Known):
+        return {}
+    names = missing_requirements(Files(), "flashinfer-python", installed.value)
+    own = next((each for each in installed.value if each.name == "flashinfer-python"), None)
+    if own is None or not names:
+        return {}
+    [command] = for_target([f"pip install flashinfer-python=={own.version}"], Case(bench.snapshot))
+    return {command: ", ".join(names)}
+
+
 def _reinstall(bench: Workbench, case: Case) -> tuple[str, ...]:
     """Commands that bring back what wheels put into the proved toolkits and what is gone, each RECORD read whole."""
     from sm120kit.diagnosis.remedies import reinstall_wheels
@@ -146,5 +167,6 @@ def _write(report: ProofReport, bench: Workbench, case: Case, *, as_json: bool) 
             instead_of=_instead_of(bench, report),
             repairable=() if report.passed else _repairable(bench, case),
             reinstall=() if report.passed else _reinstall(bench, case),
+            unmet=_unmet(bench, report),
         )
     )

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import click
 
 from sm120kit.cli.options import subcommand
-from sm120kit.cli.target_environment import data_dir_option, healthy_target
+from sm120kit.cli.saying import say
+from sm120kit.cli.target_environment import data_dir_option, healthy_target, without_repair
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.environment import applied
 from sm120kit.errors import Sm120kitError
@@ -44,7 +45,10 @@ def command(*, target: Asked, data_dir: str, arguments: Sequence[str]) -> int:
             f"{option} does not go with this command: nothing is executed inside an image",
             hint=f"Write the variables down for it: sm120kit env {option} … --shell docker",
         )
-    environment = applied(healthy_target(target, data_dir).environment, os.environ)
+    healthy = healthy_target(target, data_dir)
+    environment = applied(healthy.environment, os.environ)
+    if sys.stderr.isatty() and (unrepaired := without_repair(healthy)):
+        say(unrepaired)
     sys.stdout.flush()
     sys.stderr.flush()
     try:

@@ -17,6 +17,7 @@ from sm120kit.proof.ladder import architectures, ladder
 from sm120kit.proof.load_child import NO_SUCH_DRIVER
 from sm120kit.proof.outputs import explained_by, fault_in
 from sm120kit.proof.scratch import Kept, command_shown, output_shown, scratch_folder
+from sm120kit.proof.stale_scratch import sweep
 from sm120kit.proof.types import SCHEMA, Outcome, Proof, ProofReport, Rung
 from sm120kit.snapshot.runner import Ran, RunFailure, end_all, run
 from sm120kit.version import __version__
@@ -41,6 +42,7 @@ def prove(
     With ``kept`` every rung runs anew and leaves its files there.
     """
     start = time.monotonic()
+    sweep()
     checks = tuple(checks)
     rungs = sorted((*ladder(case, use), *more), key=lambda rung: -rung.cost)
 

@@ -6,11 +6,11 @@ import contextlib
 import os
 import re
 import shlex
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from sm120kit.errors import USAGE, Sm120kitError
+from sm120kit.proof.stale_scratch import locked_scratch
 from sm120kit.proof.types import Rung
 
 _FOLDER = '"$PWD"'
@@ -44,7 +44,7 @@ def open_kept(folder: str) -> Kept:
 def scratch_folder(rung: Rung, kept: Kept | None) -> Iterator[str]:
     """A folder that holds the sources of ``rung``; with ``kept`` also a script that runs it again."""
     if kept is None:
-        with tempfile.TemporaryDirectory(prefix="sm120kit-proof-", ignore_cleanup_errors=True) as scratch:
+        with locked_scratch() as scratch:
             _write(scratch, rung.sources)
             yield scratch
         return

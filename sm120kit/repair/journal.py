@@ -68,6 +68,7 @@ def begin(data_dir: DataDir, plan: Plan, *, started_at: str, command: str) -> En
         steps=plan.steps,
         cures=plan.cures,
         view=plan.view,
+        gpu=plan.named_by.gpu,
     )
     staging, folder = f"{data_dir.journal}/.new", f"{data_dir.journal}/{number:04d}"
     shutil.rmtree(staging, ignore_errors=True)
@@ -91,6 +92,18 @@ def entries(data_dir: DataDir) -> list[Entry]:
         Sm120kitError: a record is damaged or was written by a newer version.
     """
     return list(_read_all(data_dir))
+
+
+def is_live(entry: Entry, data_dir: DataDir) -> bool:
+    """Whether the ``current`` of its target leads to the toolkit of links that this repair made."""
+    view = entry.record.view
+    return bool(view) and os.path.realpath(data_dir.current(entry.record.target_key)) == os.path.realpath(view)
+
+
+def live_repair(data_dir: DataDir, target_key: str) -> Entry | None:
+    """The newest repair that made what is live for a target; ``None`` where nothing is."""
+    applied = (each for each in reversed(entries(data_dir)) if each.status == "applied")
+    return next((each for each in applied if each.record.target_key == target_key and is_live(each, data_dir)), None)
 
 
 def unwritten(data_dir: DataDir) -> list[str]:

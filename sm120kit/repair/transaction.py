@@ -74,7 +74,8 @@ def recover(data_dir: DataDir) -> list[str]:
         if entry.status in ("applying", "taking-back"):
             left = take_back(entry)
             sentences.append(
-                f"repair {entry.mark} of {entry.record.target} had been cut off and was taken back" + _but(left)
+                f"repair {entry.record.number} of {entry.record.target} had been cut off and was taken back"
+                + _but(left)
             )
     return sentences
 
@@ -88,13 +89,15 @@ def undo(entry: Entry) -> None:
     strange = [f"{step.action.path} is now {describe(read_state(step.action.path))}" for step in _changed(entry)]
     if strange:
         raise Refused(
-            f"repair {entry.mark} cannot be taken back: {strange[0]}"
+            f"repair {entry.record.number} cannot be taken back: {strange[0]}"
             + (f" (and {len(strange) - 1} more paths changed)" if len(strange) > 1 else ""),
             hint="Undo later repairs first (sm120kit history), or put the path back as it was",
         )
     left = take_back(entry)
     if left:
-        raise Refused(f"repair {entry.mark} was taken back" + _but(left), hint="Look at these paths and remove them")
+        raise Refused(
+            f"repair {entry.record.number} was taken back" + _but(left), hint="Look at these paths and remove them"
+        )
 
 
 def take_back(entry: Entry) -> list[str]:

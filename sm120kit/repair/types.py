@@ -208,6 +208,8 @@ class Record(Struct, frozen=True):
     steps: tuple[Step, ...]
     cures: tuple[Cured, ...] = ()
     view: str = ""
+    gpu: str = ""
+    """The hardware that ``--gpu`` named when it was made."""
 
 
 class FixReport(Struct, frozen=True):
@@ -246,6 +248,8 @@ class HistoryLine(Struct, frozen=True):
     view: str = ""
     at_work: int = 0
     """The process that is applying it or taking it back right now; 0 = none, so that it was cut off."""
+    live: bool = False
+    """Whether the target's ``current`` leads to its toolkit of links."""
 
 
 class History(Struct, frozen=True):

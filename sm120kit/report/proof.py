@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from sm120kit.proof.types import Proof, ProofReport
 from sm120kit.report.lines import Lines, Row
@@ -21,12 +22,14 @@ def render_proof(
     repairable: Sequence[str] | None = None,
     reinstall: Sequence[str] = (),
     instead_of: str = "",
+    unmet: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """The whole report of ``prove``.
 
     ``repairable`` are the checks whose findings about the target a repair would mend; ``None`` = another part of the
     report tells that. ``instead_of`` is the toolkit that was named and that a repair stands in for. ``reinstall`` are
-    commands that bring back files which wheels put in place and which are gone.
+    commands that bring back files which wheels put in place and which are gone, ``unmet`` those that install what a
+    build of FlashInfer missed.
     """
     lines = Lines(width, encoding)
     lines.prose(f"Proof of {report.cuda_home}", style="bold")
@@ -39,15 +42,20 @@ def render_proof(
     lines.prose(verdict(report), style="bold green" if report.passed else "bold red")
     if repairable is not None and any(proof.outcome == "failed" for proof in report.proofs):
         brings = "brings back files of this toolkit that wheels put there and that are gone"
-        lines.steps([(command, brings) for command in reinstall] + _next_step(again, repairable, reinstall))
+        steps = [(command, brings) for command in reinstall]
+        steps += [
+            (command, f"installs what FlashInfer requires and this target lacks: {names}")
+            for command, names in unmet.items()
+        ]
+        lines.steps(steps + _next_step(again, repairable, (*reinstall, *unmet)))
     return lines.render(colour=colour)
 
 
-def _next_step(again: Again, repairable: Sequence[str], reinstall: Sequence[str]) -> list[tuple[str, str]]:
+def _next_step(again: Again, repairable: Sequence[str], named: Sequence[str]) -> list[tuple[str, str]]:
     if repairable:
         mends = f"can mend what the doctor finds here ({', '.join(repairable)}): it {REPAIR_EXPLAINED}"
         return [(again.repair, mends)]
-    if reinstall:
+    if named:
         return []
     return [(again.examine, "examines all around it; no repair is known for what failed")]
 

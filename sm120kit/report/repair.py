@@ -144,7 +144,11 @@ def _closing(lines: Lines, report: FixReport, applying: str, plan_out: str) -> N
     if report.applied:
         proved = f" {verdict(report.proof)}" if report.proof else ""
         lines.prose(f"Repaired, as number {report.applied}.{proved}", style="bold green")
-        if not plan.in_place:
+        if plan.in_place:
+            for home in dict.fromkeys(cure.subject for cure in plan.cures):
+                name = f"export CUDA_HOME={shlex.quote(home)}"
+                _command(lines, "What was added lies in the toolkit itself. A shell uses that toolkit with", name)
+        else:
             _command(lines, "A shell uses it once it has sourced", source)
         _command(lines, "This takes it back, path by path", report.undo)
     elif plan.blocked:

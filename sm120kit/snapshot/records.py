@@ -86,6 +86,19 @@ def requires(files: Files, distribution: Distribution) -> tuple[str, ...]:
     return tuple(match.strip() for match in re.findall(r"^Requires-Dist:(.*)$", header, re.MULTILINE))
 
 
+def missing_requirements(files: Files, name: str, installed: Sequence[Distribution]) -> tuple[str, ...]:
+    """What the installed distribution of that name requires by its METADATA, extras and markers aside, and what is not
+    installed."""
+    known = {each.name for each in installed}
+    own = next((each for each in installed if each.name == name), None)
+    try:
+        lines = requires(files, own) if own else ()
+    except OSError:
+        return ()
+    wanted = (re.match(r"[A-Za-z0-9._-]+", line) for line in lines if ";" not in line)
+    return tuple(dict.fromkeys(found[0] for found in wanted if found and normalised(found[0]) not in known))
+
+
 class Owned(msgspec.Struct, frozen=True):
     """What a RECORD says of one file. ``size`` is in bytes, ``None`` where the row has none."""
 

@@ -102,11 +102,11 @@ def test_the_live_view_becomes_cuda_home(site: Path, toolkit: Path, tmp_path: Pa
     without = sm120kit("env", *targeted(site), "--shell", "json", CUDA_HOME=str(toolkit))
     assert json.loads(without.stdout)["cuda_home"] == str(toolkit)
     assert without.stderr.splitlines() == [
-        f"sm120kit: no repair is in place for {site}: these variables lead to {toolkit}, as it is",
+        f"sm120kit: no toolkit of links is live for {site}: these variables lead to {toolkit}, as it is",
         f"  What a repair would do: sm120kit fix --site-packages {site} --no-system-toolkits --gpu 12.0",
     ]
     nothing = sm120kit("env", *targeted(site), CUDA_HOME="", CUDA_PATH="", PATH="/nowhere")
-    assert "no repair is in place" in nothing.stderr
+    assert "no toolkit of links is live" in nothing.stderr
     assert "these variables name no CUDA toolkit" in nothing.stderr
 
 

@@ -101,3 +101,37 @@ def test_what_is_named_about_a_repair_leads_to_its_data_folder(fix: Fix) -> None
     assert f"sm120kit run --site-packages {fix.tiny.site_packages} --data-dir {fix.data_dir} -- COMMAND" in out
     (fix.tiny.cuda_home / "bin/ptxas").write_bytes(b"another")
     assert f"sm120kit undo --data-dir {fix.data_dir}" in fix.run("doctor", *fix.target).out
+
+
+def test_undo_says_who_may_still_use_what_it_took_away(fix: Fix, monkeypatch: pytest.MonkeyPatch) -> None:
+    current = fix.applied()["plan"]["current"]
+    (fix.tiny.cuda_home / "nvvm/libdevice/libdevice.10.bc").write_bytes(b"CB")
+    fix.applied()
+    assert [line for line in fix.run("history").out.splitlines() if line.endswith("live")][-1].endswith("applied, live")
+    assert "repair 1 is the live one of this target now" in fix.run("undo").err
+    assert "sm120kit_restore" in fix.run("undo").err
+    monkeypatch.setenv("CUDA_HOME", current)
+    site = ["--no-system-toolkits", "--site-packages", str(fix.tiny.site_packages)]
+    (fix.tiny.site_packages / "sglang-0.5.13.dist-info").mkdir()
+    missing = fix.run("doctor", "--only", "toolkit.nvcc-missing", *site)
+    assert "sm120kit_restore" in missing.out
+
+
+def test_in_place_names_the_toolkit_that_is_to_be_used(fix: Fix) -> None:
+    answer = fix("--apply", "--in-place")
+    assert answer.code == 0, answer.err
+    assert f"    export CUDA_HOME={fix.tiny.cuda_home}" in answer.out.splitlines()
+    assert "applied, inside the toolkit itself" in fix.run("history").out
+    env = fix.run("env", *fix.target)
+    assert "no toolkit of links is live for" in env.err
+
+
+def test_what_a_repair_was_made_for_is_remembered(fix: Fix) -> None:
+    (fix.tiny.site_packages / "flashinfer_python-0.6.7.post2.dist-info").mkdir()
+    plain = fix.run("env", *fix.target).out
+    assert fix("--apply", "--gpu", "12.0").code == 0
+    after = fix.run("env", *fix.target).out
+    assert "12.0f" in after
+    assert "12.0f" not in plain
+    assert after == fix.run("env", "--gpu", "12.0", *fix.target).out
+    assert "9.0" in fix.run("env", "--gpu", "9.0", *fix.target).out
