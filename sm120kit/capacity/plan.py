@@ -9,7 +9,7 @@ from sm120kit.capacity.best import Variant, alternatives, most_requests
 from sm120kit.capacity.machine import Card, Machine, bandwidth_of
 from sm120kit.capacity.notes import notes_of, run_together
 from sm120kit.capacity.predict import Prediction, Server, predict
-from sm120kit.capacity.roofline import Read, decode_roofline
+from sm120kit.capacity.roofline import LOAD_REQUESTS, Read, decode_roofline
 from sm120kit.capacity.starting import missing_to_start, ways_to_start
 from sm120kit.capacity.types import SCHEMA, Alternative, Best, Budget, Fleet, OnCards, Plan, Point, Predicted, Roofline
 from sm120kit.version import __version__
@@ -72,7 +72,7 @@ def make_plan(order: Order, *, points: int = CURVE_POINTS) -> Plan:
         fleet=_fleet(order, tokens_each),
         notes=(*notes_of(server, order.machine, prediction, best, tokens_each), *order.notes),
         unfit=unfit,
-        roofline=next(iter(_rooflines(order, prediction, tokens_each, (prediction.pools.granted,))), None),
+        roofline=next(iter(_rooflines(order, prediction, 1, (min(prediction.pools.granted, LOAD_REQUESTS),))), None),
         rooflines=_rooflines(order, prediction, tokens_each, (1, run_together(prediction, tokens_each))),
         curve=curve(server, _last_point(server, requests), points),
     )

@@ -7,6 +7,9 @@ from typing import NamedTuple
 from sm120kit.capacity.predict import Prediction, Server
 from sm120kit.capacity.types import Roofline
 
+LOAD_REQUESTS = 256
+"""Requests that a launch puts to a server at once, at most."""
+
 
 class Read(NamedTuple):
     """Parts of one GPU's weights that a step does not read as a whole. Bytes."""

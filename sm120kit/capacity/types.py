@@ -173,7 +173,7 @@ class Plan(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     """What is worth knowing about the outcome."""
     roofline: Roofline | None = None
-    """For all granted requests; what a launch measures is compared with it."""
+    """For what a launch puts to a server, and measures: the requests granted, at most 256, with hardly a token held."""
     rooflines: tuple[Roofline, ...] = ()
     """For one request, and for as many as have room for the tokens taken for granted."""
     curve: tuple[Point, ...] = ()

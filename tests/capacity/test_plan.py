@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sm120kit.capacity.formulas import choose_formula, known_versions
 from sm120kit.capacity.machine import Machine, machine_of_names, machine_of_snapshot
 from sm120kit.capacity.plan import Order, make_plan
-from sm120kit.capacity.roofline import Read
+from sm120kit.capacity.roofline import LOAD_REQUESTS, Read
 from sm120kit.capacity.types import Plan
 from sm120kit.diagnosis.case import NamedGpu
 from sm120kit.errors import Sm120kitError
@@ -131,12 +131,23 @@ def test_the_bound_of_decoding() -> None:
     plan = _plan(
         *line, "--max-running-requests", "64", version="0.5.12", gpus=(RTX_PRO_6000,), free=94.16, weights=50.95
     )
-    assert plan.roofline is not None
+    bound = plan.rooflines[-1]
     # 50.95 GiB of weights, 37 * 2 states of 78,446,592 bytes, 37 * 2,048 tokens of 65,536 bytes, at 1,792 GB/s.
     step = round(50.95 * GIB) + 2 * 37 * 78_446_592 + 37 * 2048 * 65_536
-    assert plan.roofline.bytes_per_step == step
-    assert plan.roofline.tokens_per_second == pytest.approx(37 * 1.792e12 / step)
-    assert plan.roofline.tokens_per_second < 1180  # the story's figure cannot be that of 37 requests
+    assert bound.bytes_per_step == step
+    assert bound.tokens_per_second == pytest.approx(37 * 1.792e12 / step)
+    assert bound.tokens_per_second < 1180  # the story's figure cannot be that of 37 requests
+    # What a launch measures is compared with the bound of requests that hold next to nothing.
+    assert plan.roofline is not None
+    assert plan.roofline.requests == 37
+    assert plan.roofline.bytes_per_step == step - 37 * 2047 * 65_536
+
+
+def test_a_launch_is_compared_with_the_bound_of_its_own_load() -> None:
+    plan = _plan(config=QWEN3_32B, version="0.5.23", weights=61, free=94)
+    assert plan.predicted.granted > LOAD_REQUESTS
+    assert plan.roofline is not None
+    assert (plan.roofline.requests, plan.roofline.tokens_each) == (LOAD_REQUESTS, 1)
 
 
 def test_of_experts_only_those_of_one_token_count_for_the_bound() -> None:

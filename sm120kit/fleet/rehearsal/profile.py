@@ -124,6 +124,7 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
         Sm120kitError: a fault of the spec is none, or its arguments cannot be read.
     """
     from sm120kit.capacity.machine import TAKEN_BY_CONTEXT
+    from sm120kit.capacity.roofline import LOAD_REQUESTS
     from sm120kit.fleet.rehearsal.faults import faults_of
     from sm120kit.fleet.rehearsal.settings import resolve
 
@@ -160,7 +161,7 @@ def make_profile(spec: FleetSpec, replica: ReplicaSpec, folder: Path) -> Profile
         memory_total=total,
         memory_before=max((gpu.memory_used for gpu in replica.gpus), default=0),
         context_memory=context_memory,
-        tokens_per_second=roofline * _ROOFLINE_SHARE / max(1, granted) if roofline else _SPEED,
+        tokens_per_second=roofline * _ROOFLINE_SHARE / max(1, min(granted, LOAD_REQUESTS)) if roofline else _SPEED,
         thinking=spec.thinking == "on" or (spec.thinking == "auto" and bool(spec.reasoning_parser)),
         embedding=resolved.embedding,
         gpu_folder=str(folder / "gpus"),

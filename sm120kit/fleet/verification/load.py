@@ -11,12 +11,13 @@ import asyncio
 import time
 from collections.abc import Sequence
 
+from sm120kit.capacity.roofline import LOAD_REQUESTS
 from sm120kit.engines.sglang.answers import read_generated
 from sm120kit.engines.sglang.endpoints import read_load
 from sm120kit.fleet.asking import Asking, Reply
 from sm120kit.fleet.types import Struct, Verdict
 
-MOST_REQUESTS = 256
+MOST_REQUESTS = LOAD_REQUESTS
 PROMPT_TOKENS = 24
 """No prompt of the probe has more, whatever the tokenizer."""
 
