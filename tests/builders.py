@@ -353,6 +353,7 @@ def snapshot(**changes: Any) -> Snapshot:
         nvcc_on_path=(),
         environment={"HOME": "/home/me"},
         build_tools=build_tools(),
+        lacking=known(()),
     )
     return replace(made, **changes)
 

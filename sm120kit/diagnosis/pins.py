@@ -1,7 +1,7 @@
 """What SGLang asks of the packages beside it: the least versions it asserts at start, and the pins of its metadata."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -58,6 +58,18 @@ def pins(requirements: tuple[str, ...], machine: str, python: str) -> Iterator[P
         match = _PIN.fullmatch(line.strip())
         if match and "*" not in line and _holds(match["marker"] or "", machine, python):
             yield Pin(re.sub(r"[-_.]+", "-", match["name"]).lower(), match["version"], line)
+
+
+def requirements_here(lines: Iterable[str], case: Case) -> dict[str, str]:
+    """Normalised names and lines of the Requires-Dist ``lines`` that hold for the target's machine and Python."""
+    machine, python = machine_and_python(case)
+    found: dict[str, str] = {}
+    for line in lines:
+        requirement, _, marker = line.partition(";")
+        name = re.match(r"[A-Za-z0-9][\w.-]*", requirement.strip())
+        if name and _holds(marker.strip(), machine, python):
+            found.setdefault(re.sub(r"[-_.]+", "-", name[0]).lower(), line)
+    return found
 
 
 def satisfies(installed: str, pin: str) -> bool:

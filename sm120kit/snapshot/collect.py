@@ -26,6 +26,7 @@ from sm120kit.snapshot.loader import Loader
 from sm120kit.snapshot.mounts import slow_mounts
 from sm120kit.snapshot.nvcc_on_path import read_nvcc_on_path
 from sm120kit.snapshot.records import Distributions, RecordIndex
+from sm120kit.snapshot.requirements import read_lacking
 from sm120kit.snapshot.runner import end_all
 from sm120kit.snapshot.sglang_pins import read_sglang_pins
 from sm120kit.snapshot.shared_objects import read_shared_objects
@@ -118,6 +119,7 @@ def _take(
         build_locks=read_build_locks(context, distributions),
         built_modules=read_built_modules(context, distributions),
         sglang_requires=read_sglang_pins(context, distributions),
+        lacking=read_lacking(context, distributions),
     )
 
 

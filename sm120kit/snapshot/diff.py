@@ -27,6 +27,7 @@ _IGNORED = frozenset(
     {
         "schema", "tool_version", "taken_at", "memory_available", "memory_free", "processes",
         "why", "rule", "output", "command", "profile", "age_s", "modified", "holders", "older", "undefined",
+        "lacking",
     }
 )  # fmt: skip
 """Fields that differ between two looks at the same thing: measures, wordings, and what other fields tell better."""

@@ -18,6 +18,17 @@ class Distribution(Struct, frozen=True):
     """The dist-info folder."""
 
 
+class Lacking(Struct, frozen=True):
+    """What one installed distribution requires, and is not installed at all."""
+
+    distribution: str
+    """``flashinfer-python 0.6.7``."""
+    path: str
+    """Its METADATA."""
+    lines: tuple[str, ...]
+    """Requires-Dist lines, as written, with their markers."""
+
+
 class Interpreter(Struct, frozen=True):
     """The target's Python, as it answered once and isolated."""
 

@@ -8,7 +8,15 @@ from sm120kit.snapshot.facts import Fact, Unknown
 from sm120kit.snapshot.types.base import Struct
 from sm120kit.snapshot.types.jit import BuildLock, BuildTools, BuiltModules
 from sm120kit.snapshot.types.machine import Driver, Host
-from sm120kit.snapshot.types.packages import Distribution, Interpreter, Shadow, SharedFile, SharedObject, TorchBuild
+from sm120kit.snapshot.types.packages import (
+    Distribution,
+    Interpreter,
+    Lacking,
+    Shadow,
+    SharedFile,
+    SharedObject,
+    TorchBuild,
+)
 from sm120kit.snapshot.types.toolkits import Consumer, HostCompiler, LinkProbe, Nvcc, Toolkit
 from sm120kit.snapshot.types.views import LiveView
 
@@ -65,6 +73,8 @@ class Snapshot(Struct, frozen=True):
     built_modules: tuple[BuiltModules, ...] = ()
     sglang_requires: Fact[tuple[str, ...]] = Unknown("the metadata of sglang was not looked at")
     """Requires-Dist lines of the installed SGLang that pin a version and belong to no extra, as written."""
+    lacking: Fact[tuple[Lacking, ...]] = Unknown("what installed packages require was not looked at")
+    """What the installed serving packages require, and is not installed at all."""
 
 
 class Change(Struct, frozen=True):
