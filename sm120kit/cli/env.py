@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 import click
 
@@ -13,8 +14,11 @@ from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option, healthy_target, without_repair
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.cli.text_option import output_option
+from sm120kit.data_dir import open_data_dir
 from sm120kit.environment import SHELLS, Shell, render
-from sm120kit.errors import GOOD
+from sm120kit.errors import GOOD, Sm120kitError
+from sm120kit.repair.journal import cut_off
+from sm120kit.repair.lock import holder
 
 EPILOG = """\b
 Examples:
@@ -39,6 +43,10 @@ def command(*, target: Asked, shell: Shell, data_dir: str, output: str) -> int:
     """
     healthy = healthy_target(target, data_dir)
     write_result(os.fsencode(render(healthy.environment, shell)), output)
+    folder = open_data_dir(data_dir)
+    with suppress(Sm120kitError, OSError):  # a journal that cannot be read keeps nobody from the variables
+        for sentence in cut_off(folder, holder(folder)):
+            say(sentence)
     if unrepaired := without_repair(healthy):
         hint = "" if target.options.of_image else f"What a repair would do: sm120kit fix{typed_again(TARGET)}"
         say(unrepaired, hint)

@@ -13,6 +13,7 @@ from sm120kit.cli.text_option import text_option
 from sm120kit.data_dir import DataDir, open_data_dir
 from sm120kit.environment import compute
 from sm120kit.environment.reading import Healthy, read_healthy
+from sm120kit.errors import Sm120kitError
 from sm120kit.snapshot.facts import Known, Unknown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -53,7 +54,10 @@ def _repaired_for(healthy: Healthy, data_dir: DataDir) -> str:
         return ""
     from sm120kit.repair.journal import live_repair
 
-    entry = live_repair(data_dir, posixpath.basename(posixpath.dirname(live.value.current)))
+    try:
+        entry = live_repair(data_dir, posixpath.basename(posixpath.dirname(live.value.current)))
+    except (Sm120kitError, OSError):  # a journal that cannot be read keeps nobody from the variables
+        return ""
     return entry.record.gpu if entry else ""
 
 

@@ -8,8 +8,8 @@ from sm120kit.cli.saying import say
 from sm120kit.cli.target_environment import data_dir_option
 from sm120kit.data_dir import open_data_dir
 from sm120kit.errors import GOOD, Sm120kitError
-from sm120kit.repair.journal import discard_unwritten
-from sm120kit.repair.lock import locked
+from sm120kit.repair.journal import cut_off, discard_unwritten
+from sm120kit.repair.lock import holder, locked
 from sm120kit.repair.transaction import recover
 from sm120kit.repair.types import TOOLKITS_SCHEMA, Toolkits, ViewLine
 from sm120kit.repair.views import list_views, prune
@@ -35,6 +35,8 @@ def command(*, pruning: bool, apply: bool, as_json: bool, data_dir: str) -> int:
             lines = prune(folder)
         kept = list_views(folder)
     else:
+        for sentence in cut_off(folder, holder(folder)):
+            say(sentence)
         kept = list_views(folder)
         lines = tuple(line for line in kept if line.can_go) if pruning else kept
     _write(lines, as_json=as_json, removed=apply, kept=len(kept))

@@ -7,11 +7,22 @@ from collections.abc import Sequence
 
 import click
 
-_OF_ALL_REPLICAS = {
+_BEHIND_THE_LAST = {
     "stop": "It ends a whole fleet; to end one replica and start it again: sm120kit restart NAME N.",
     "status": "It shows every replica of a fleet; what one of them wrote: sm120kit logs NAME N.",
+    "history": "It lists all repairs; to take one of them back: sm120kit undo N.",
 }
-"""What is said to a number after the name of a fleet, by command."""
+"""What is said to a word more than a command takes, most often a number, by command."""
+
+_NOT_NEEDED = {
+    ("fix", "--dry-run"): "Without --apply it writes nothing.",
+    ("fix", "-n"): "Without --apply it writes nothing.",
+    ("fix", "-y"): "It asks nothing: --apply carries the plan out.",
+    ("fix", "--yes"): "It asks nothing: --apply carries the plan out.",
+    ("undo", "-y"): "It asks nothing.",
+    ("undo", "--yes"): "It asks nothing.",
+}
+"""What is said of options that others have for what is so here without them, by command and option."""
 
 _EXTRA = re.compile(r"unexpected extra arguments? \((?P<word>[^ ]+).*\)", re.DOTALL)
 _NO_NUMBER = re.compile(r"(?P<word>.*) is not a valid (?P<kind>integer|float)(?: range)?\.?", re.DOTALL)
@@ -35,14 +46,16 @@ def usage_hint(error: click.UsageError, arguments: Sequence[str], path: str) -> 
 
     near = ""
     if isinstance(error, click.NoSuchOption) and error.ctx:
-        near = nearest_option(error.option_name, error.ctx.command, error.ctx)
+        near = _NOT_NEEDED.get((error.ctx.info_name or "", error.option_name), "") or nearest_option(
+            error.option_name, error.ctx.command, error.ctx
+        )
     elif isinstance(error, click.BadParameter) and error.param:
         if isinstance(error.param.type, click.Choice):
             near = nearest_choice(error.message, arguments, list(map(str, error.param.type.choices)))
         elif isinstance(error.param, click.Option) and _of_number(error):
             near = (error.param.help or "").partition("  [")[0]
     elif (extra := _EXTRA.search(error.message)) and error.ctx:
-        near = _OF_ALL_REPLICAS.get(error.ctx.info_name or "", "")
+        near = _BEHIND_THE_LAST.get(error.ctx.info_name or "", "")
         if not near:
             from sm120kit.cli.extra_word import meant_by
 

@@ -106,6 +106,15 @@ def live_repair(data_dir: DataDir, target_key: str) -> Entry | None:
     return next((each for each in applied if each.record.target_key == target_key and is_live(each, data_dir)), None)
 
 
+def cut_off(data_dir: DataDir, at_work: int) -> list[str]:
+    """Sentences about repairs that a killed run left half done; ``at_work`` is the process that holds the lock now."""
+    return [
+        f"repair {entry.record.number} of {entry.record.target} was cut off: sm120kit undo takes back what was done"
+        for entry in entries(data_dir)
+        if entry.status in ("applying", "taking-back") and not at_work
+    ]
+
+
 def unwritten(data_dir: DataDir) -> list[str]:
     """Sentences about folders of records in which nothing was ever written, so that nothing is to be taken back."""
     return [

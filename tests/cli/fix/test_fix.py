@@ -135,3 +135,35 @@ def test_what_a_repair_was_made_for_is_remembered(fix: Fix) -> None:
     assert "12.0f" not in plain
     assert after == fix.run("env", "--gpu", "12.0", *fix.target).out
     assert "9.0" in fix.run("env", "--gpu", "9.0", *fix.target).out
+    # A journal that cannot be read keeps nobody from the variables.
+    (fix.data_dir / "journal/0001/record.json").write_text("{")
+    assert fix.run("env", *fix.target).code == 0
+
+
+def test_a_script_that_is_run_says_that_it_is_to_be_sourced(fix: Fix) -> None:
+    script = fix.applied()["env_script"]
+    ran = subprocess.run(["bash", script], capture_output=True, text=True, check=True)
+    assert ran.stderr == f"{script} changes nothing when it is run. Source it: . {script}\n"
+    sourced = subprocess.run(["bash", "-euc", '. "$1"', "sh", script], capture_output=True, text=True, check=True)
+    assert sourced.stderr == ""
+
+
+def test_a_repair_that_was_cut_off_is_told(fix: Fix) -> None:
+    assert fix("--apply").code == 0
+    (fix.data_dir / "journal/0001/status").write_text("applying\n")
+    assert "repair 1 of" in fix.run("toolkits").err
+    assert "was cut off: sm120kit undo takes back what was done" in fix.run("env", *fix.target).err
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (("fix", "--dry-run"), "Without --apply it writes nothing."),
+        (("fix", "-y"), "--apply carries the plan out."),
+        (("history", "2"), "to take one of them back: sm120kit undo N."),
+    ],
+)
+def test_what_others_call_it_is_known(sm120kit: Command, typed: tuple[str, ...], words: str) -> None:
+    answer = sm120kit(*typed)
+    assert answer.code == 2
+    assert words in " ".join(answer.err.split())
