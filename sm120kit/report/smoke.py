@@ -36,7 +36,8 @@ def verdict(smoke: SmokeReport) -> str:
     """The outcome in one sentence."""
     failed = [step.name for step in smoke.steps if step.outcome == "failed"]
     if failed:
-        where = f" at {' and '.join(failed)}" if len(smoke.steps) > 1 else ""
+        listed = " and ".join(filter(None, (", ".join(failed[:-1]), failed[-1])))
+        where = f" at {listed}" if len(smoke.steps) > 1 else ""
         return f"Smoke test at level {smoke.level} failed{where} ({smoke.seconds:.1f} s)."
     if smoke.outcome == "unknown":
         return (
