@@ -39,6 +39,17 @@ class DataDir(msgspec.Struct, frozen=True):
         return f"{self.target(key)}/current"
 
 
+def unfinished_repair(data_dir: DataDir) -> int:
+    """The number of the last repair in the journal where it was begun and not ended; else 0. Only the last can be: each
+    command that writes ends what was left before."""
+    try:
+        last = max((name for name in os.listdir(data_dir.journal) if name.isdecimal()), key=int, default="")
+        with open(f"{data_dir.journal}/{last or '0'}/status", encoding="ascii") as file:  # noqa: PTH123
+            return int(last) if file.read(20).strip() in ("applying", "taking-back") else 0
+    except (OSError, ValueError):
+        return 0
+
+
 def open_data_dir(given: str = "") -> DataDir:
     """The folder given, else ``$XDG_DATA_HOME/sm120kit`` by XDG."""
     if given:

@@ -24,6 +24,7 @@ from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.cli.saying import say
 from sm120kit.cli.target_options import Asked, target_options
 from sm120kit.cli.text_option import output_option, text_option
+from sm120kit.data_dir import open_data_dir, unfinished_repair
 from sm120kit.diagnosis.case import Case
 from sm120kit.diagnosis.registry import Check
 from sm120kit.diagnosis.report import exit_code
@@ -109,6 +110,13 @@ def command(
         case = _with_proofs(case, target, tuple(catalogue.checks.values()))
     report, results = judged(case, catalogue.checks, chosen, lived_with, verbose=verbose)
     write_result(_rendered(report, form, fail_on, output, verbose=verbose), output)
+    if target.options.root == target.options.image_archive == target.snapshot == "" and (
+        number := unfinished_repair(open_data_dir(data_dir))
+    ):
+        say(
+            f"repair {number} is being applied or taken back right now, or was cut off",
+            "Which of both: sm120kit history",
+        )
     report_crashes(results)
     return exit_code(report, fail_on)
 

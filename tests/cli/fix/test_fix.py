@@ -152,6 +152,7 @@ def test_a_repair_that_was_cut_off_is_told(fix: Fix) -> None:
     assert fix("--apply").code == 0
     (fix.data_dir / "journal/0001/status").write_text("applying\n")
     assert "repair 1 of" in fix.run("toolkits").err
+    assert "repair 1 is being applied or taken back right now, or was cut off" in fix.run("doctor", *fix.target).err
     assert "was cut off: sm120kit undo takes back what was done" in fix.run("env", *fix.target).err
 
 
