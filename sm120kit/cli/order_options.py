@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from sm120kit.cli.target_options import complete_gpu
 from sm120kit.cli.text_option import filled, text_option
+from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.order.options import OPTIONS, Option
 from sm120kit.fleet.order.order import Order
+
+if TYPE_CHECKING:
+    from sm120kit.fleet.order.fleet_file import FleetFile
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -29,7 +33,11 @@ def order_options(function: Function) -> Function:
     @wraps(function)
     def with_order(*, words: Sequence[str], config: str, **parameters: Any) -> Any:
         given = {option.parameter: parameters.pop(option.parameter) for option in OPTIONS if option.flag}
-        return function(order=_order(words, config, given), **parameters)
+        file = _file(config)
+        try:
+            return function(order=_order(words, file, given), **parameters)
+        except Sm120kitError as error:
+            raise _placed(error, file, words, given) from error
 
     decorated: Any = with_order
     for option in reversed([each for each in OPTIONS if each.flag]):
@@ -88,13 +96,28 @@ def _default(option: Option) -> str:
     return f"  [default: {value:g}]" if isinstance(value, float) else f"  [default: {value}]"
 
 
-def _order(words: Sequence[str], config: str, given: dict[str, Any]) -> Order:
+def _file(config: str) -> FleetFile | None:
     from sm120kit.fleet.order.fleet_file import read_fleet_file
+
+    return read_fleet_file(config) if config else None
+
+
+def _placed(error: Sm120kitError, file: FleetFile | None, words: Sequence[str], given: dict[str, Any]) -> Sm120kitError:
+    """With the place in the file, where what is refused stands there."""
+    if file is None:
+        return error
+    from sm120kit.fleet.order.placed import placed
+
+    options = [option.flag for option in OPTIONS if given.get(option.parameter) not in ("", None, ())]
+    return placed(error, file, {*options, *(word.partition("=")[0] for word in words)})
+
+
+def _order(words: Sequence[str], file: FleetFile | None, given: dict[str, Any]) -> Order:
     from sm120kit.fleet.order.make_order import make_order
 
     model, arguments = (words[0], words[1:]) if words and not words[0].startswith("-") else ("", words)
     typed = {name: value for name, value in {"model": model, **given}.items() if value not in ("", None, ())}
-    return make_order(typed, arguments, read_fleet_file(config) if config else None)
+    return make_order(typed, arguments, file)
 
 
 def _all_filled(context: click.Context, parameter: click.Parameter, texts: Sequence[str]) -> tuple[str, ...]:

@@ -22,6 +22,9 @@ SGLANG = "sglang"
 _LARGEST = 1 << 20
 _TABLES = tuple(dict.fromkeys(key.partition(".")[0] for key in BY_KEY if "." in key))
 _NUMBERS = {"count": "whole number", "seconds": "number of seconds", "gib": "number of GiB"}
+_SWITCHED = ("yes", "no", "on", "off", "true", "false", "1", "0", "")
+"""What is written for a switch by who does not know that TOML has true and false."""
+
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -33,6 +36,8 @@ class FleetFile(Struct, frozen=True):
     """By an option's key; every value is of that option's kind."""
     arguments: tuple[str, ...] = ()
     """SGLang's."""
+    places: dict[str, str] = msgspec.field(default_factory=dict)
+    """File and line of what stands in it, by the option or SGLang's flag that it is given as."""
 
 
 def read_fleet_file(path: str) -> FleetFile:
@@ -59,7 +64,7 @@ def parse_fleet_file(text: str, path: str) -> FleetFile:
         ) from error
     reading = _Reading(text, path)
     values = {option.key: reading.value(option, value) for option, value in reading.known(raw)}
-    return FleetFile(path, values, reading.arguments(raw.get(SGLANG, [])))
+    return FleetFile(path, values, reading.arguments(raw.get(SGLANG, [])), reading.places(raw))
 
 
 class _Reading:
@@ -87,6 +92,15 @@ class _Reading:
                     if key not in BY_KEY:
                         raise self.unknown(key)
                     yield BY_KEY[key], each
+
+    def places(self, raw: Mapping[str, Any]) -> dict[str, str]:
+        """Where each option and each of SGLang's flags is given."""
+        found = {option.flag: self._place(option.key) for option, _ in self.known(raw) if option.flag}
+        given = raw.get(SGLANG, [])
+        for word in given:
+            flag = f"--{word}" if isinstance(given, dict) else word.partition("=")[0]
+            found.setdefault(flag, self._place(f"{SGLANG}.{word}" if isinstance(given, dict) else SGLANG))
+        return found
 
     def value(self, option: Option, value: Any) -> Any:
         """The value as its option takes it."""
@@ -140,6 +154,10 @@ class _Reading:
         if isinstance(raw, list):
             if not all(isinstance(each, str) for each in raw):
                 raise self.wrong(SGLANG, 'is a list of words, as in: ["--tp", "2"], or a table')
+            joined = next((each for each in raw if each.startswith("--") and " " in each.partition("=")[0]), "")
+            if joined:
+                words = ", ".join(json.dumps(each) for each in joined.split())
+                raise self.wrong(SGLANG, f"takes {visible(joined)!r} for one word", f"Write it as: {words}")
             return tuple(self._clean(SGLANG, each) for each in raw)
         if not isinstance(raw, dict):
             raise self.wrong(SGLANG, 'is a list of words, as in: ["--tp", "2"], or a table')
@@ -152,6 +170,8 @@ class _Reading:
         if isinstance(value, bool):
             return [f"--{name}"] if value else []
         values = value if isinstance(value, list) else [value]
+        if str(value).lower() in _SWITCHED and _is_switch(name):
+            raise self.wrong(key, "is a switch", f"Write {name} = true, or leave it out")
         words = []
         for each in values:
             if isinstance(each, dict):
@@ -172,8 +192,11 @@ class _Reading:
         """A key that no option knows."""
         elsewhere = tuple(each for each in BY_KEY if each.endswith(f".{key}"))
         near = elsewhere or _near(key, (*BY_KEY, SGLANG))
+        table, dot, _ = key.partition(".")
+        if not dot and not elsewhere and (tables := _near(key, _TABLES)):
+            near = tuple(f"[{each}]" for each in tables)
         if not near and "." in key:
-            near = tuple(each for each in BY_KEY if each.startswith(key.partition(".")[0] + "."))
+            near = tuple(each for each in BY_KEY if each.startswith(f"{table}."))
         hint = f"Did you mean {' or '.join(near)}?" if near else "See them all with: sm120kit launch --print-config"
         return Sm120kitError(f"{self._place(key)}: no launch knows the key {visible(key)}", hint=hint)
 
@@ -201,6 +224,14 @@ def line_of(text: str, key: str) -> int:
         if "=" in stripped and (full == key or (here == table and before == name)):
             return number
     return header
+
+
+def _is_switch(name: str) -> bool:
+    """Whether the newest SGLang takes this flag without a value."""
+    from sm120kit.engines.sglang.flags import flag_table, versions
+
+    flag = flag_table(versions()[-1]).flags.get(f"--{name}")
+    return flag is not None and flag.takes == "0"
 
 
 def _near(text: str, known: tuple[str, ...]) -> tuple[str, ...]:

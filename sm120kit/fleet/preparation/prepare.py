@@ -20,7 +20,7 @@ from sm120kit.fleet.preparation.make_spec import Ground, make_spec, replica_grou
 from sm120kit.fleet.preparation.model_place import ModelPlace, place_model
 from sm120kit.fleet.preparation.open_files import open_files
 from sm120kit.fleet.preparation.remarks import remarks_of
-from sm120kit.fleet.preparation.settle_arguments import Settled, settle_arguments, settled
+from sm120kit.fleet.preparation.settle_arguments import Settled, refuse_without_model, settle_arguments, settled
 from sm120kit.fleet.preparation.target_read import TargetRead
 from sm120kit.fleet.preparation.warm_key import warm_key
 from sm120kit.fleet.process.hide_arguments import hide_arguments
@@ -60,6 +60,8 @@ def prepare(order: Order, environment: Mapping[str, str] | None = None) -> Prepa
     """
     caller = dict(os.environ if environment is None else environment)
     order = replace(order, arguments=(*order.arguments, *api_key_words(order, caller)))
+    if not order.rehearse:
+        refuse_without_model(order)  # said before an environment is looked for
     read = _read(order, caller)
     settled_arguments = settle_arguments(order, read.version, read.version_source)
     invented = order.rehearse and settled_arguments.model == built_in.NAME

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sm120kit.diagnosis.launch import LaunchLine, refuse
 from sm120kit.engines.sglang import read_launch_line
-from sm120kit.engines.sglang.arguments import without
+from sm120kit.engines.sglang.arguments import take_apart, without
 from sm120kit.errors import Sm120kitError
 from sm120kit.fleet.order.order import Order
 from sm120kit.fleet.rehearsal import built_in
@@ -57,8 +57,6 @@ def settle_arguments(order: Order, version: str, source: str) -> Settled:
                 f"{typed.words(setting)}: a fleet's servers do not span machines", hint="Launch a fleet on each machine"
             )
     model = _merged("the model", order.model, typed.model_path) or (built_in.NAME if order.rehearse else "")
-    if not model:
-        raise Sm120kitError("no model was named", hint="Name its folder, as in: sm120kit launch /models/qwen")
     served = _merged("--served-model-name", order.served_model_name, typed.text("served_model_name"))
     given_host = typed.text("host") if "host" in typed.given else ""
     host = given_host if order.host == Order().host and given_host else order.host
@@ -66,6 +64,20 @@ def settle_arguments(order: Order, version: str, source: str) -> Settled:
         raise Sm120kitError(f"--host is given twice: {order.host} and {given_host}", hint="Give one of the two")
     arguments = without(order.arguments, ("model_path", "served_model_name", "host"), version)
     return settled(arguments, version, source, model=model, served_model_name=served, host=host)
+
+
+def refuse_without_model(order: Order) -> None:
+    """Refuse to launch nothing.
+
+    Raises:
+        Sm120kitError: no model is named, neither to the fleet nor to SGLang; exit code 2.
+    """
+    if order.model or any(each.setting == "model_path" for each in take_apart(order.arguments, "")):
+        return
+    raise Sm120kitError(
+        "no model was named",
+        hint='Name its folder, as in: sm120kit launch /models/qwen, or in a fleet.toml: model = "/models/qwen"',
+    )
 
 
 def settled(

@@ -11,7 +11,10 @@ from sm120kit.fleet.order.fleet_file import parse_fleet_file, read_fleet_file
 from sm120kit.fleet.order.make_order import make_order
 from sm120kit.fleet.order.options import OPTIONS
 from sm120kit.fleet.order.order import Order
+from sm120kit.fleet.order.placed import placed
 from sm120kit.fleet.order.print_config import print_config
+from sm120kit.fleet.preparation.prepare import prepare
+from sm120kit.fleet.preparation.settle_arguments import refuse_without_model
 from sm120kit.fleet.spec import Limits, RestartPolicy
 from sm120kit.text import visible
 
@@ -197,3 +200,35 @@ def test_deep_nesting_is_no_crash() -> None:
 def test_a_number_without_end_is_no_crash() -> None:
     with pytest.raises(Sm120kitError):
         order_in("replicas = " + "9" * 5000)
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "hint"),
+    [
+        ('[sglang]\ntrust-remote-code = "yes"\n', "line 2: sglang.trust-remote-code is a switch", "= true"),
+        ('sglang = ["--tp 2"]\n', "line 1: sglang takes '--tp 2' for one word", '"--tp", "2"'),
+        ("[limit]\nhang = 3\n", "line 1: no launch knows the key limit", "Did you mean [limits]?"),
+    ],
+)
+def test_what_is_written_otherwise_than_toml_wants_it(text: str, said: str, hint: str) -> None:
+    with pytest.raises(Sm120kitError) as refused:
+        order_in(text)
+    assert said in refused.value.message
+    assert hint in refused.value.hint
+
+
+def test_what_is_refused_later_is_said_with_its_place_in_the_file() -> None:
+    file = parse_fleet_file('[sglang]\ntp = 2\nno-such = 3\n[rehearsal]\ngpu = "x"\n', "/srv/fleet.toml")
+    flag = Sm120kitError("SGLang 0.5.23 has no flag --no-such", hint="h", exit_code=4)
+    found = placed(flag, file, ())
+    assert found.message == "/srv/fleet.toml, line 3: SGLang 0.5.23 has no flag --no-such"
+    assert (found.hint, found.exit_code) == ("h", 4)
+    assert placed(Sm120kitError("--gpu 'x': no GPU"), file, ()).message.startswith("/srv/fleet.toml, line 5: --gpu")
+    assert placed(flag, file, ("--no-such",)) is flag
+    assert placed(Sm120kitError("nothing of the kind"), file, ()).message == "nothing of the kind"
+
+
+def test_without_a_model_nothing_is_looked_for() -> None:
+    with pytest.raises(Sm120kitError, match="no model was named"):
+        prepare(Order(), {})
+    refuse_without_model(Order(arguments=("--model-path", "/m")))
