@@ -16,6 +16,7 @@ import msgspec
 from sm120kit.errors import OWN_FAULT, TARGET_UNREADABLE, USAGE, Sm120kitError
 from sm120kit.fleet import requests
 from sm120kit.fleet.aftermath import end_orphans, put_right
+from sm120kit.fleet.differing import differing
 from sm120kit.fleet.digest import digest_of
 from sm120kit.fleet.process.identity import alive
 from sm120kit.fleet.process.marks import VARIABLE, kill
@@ -185,7 +186,7 @@ def attach(spec: FleetSpec) -> Fleet | None:
         return None
     if fleet.spec_digest != digest_of(spec):
         raise Sm120kitError(
-            f"a fleet called {spec.name} runs already, launched with other settings",
+            f"a fleet called {spec.name} runs already, launched with other settings: {differing(fleet, spec)}",
             hint=f"Stop it first with: sm120kit stop {spec.name}, or give this one another --name",
             exit_code=USAGE,
         )

@@ -188,7 +188,9 @@ def test_the_same_again_attaches_and_something_else_is_refused(sm120kit: Command
     assert json.loads(sm120kit("status", "--json").out)["supervisor"] == first["supervisor"]
     other = sm120kit(*words, "--level", "standard")
     assert other.code == 2
-    assert "drill runs already, launched with other settings" in other.err
+    assert "drill runs already, launched with other settings: level standard where it runs with quick" in other.err
+    fault = sm120kit(*words, "--fault", "slow")
+    assert "other settings: something that the state does not keep" in fault.err
     assert "sm120kit stop drill" in other.err
 
 
