@@ -127,7 +127,7 @@ def _host_compiler(case: Case, compiling: tuple[Consumer, ...]) -> Iterator[Find
             continue
         yield error(
             command,
-            f"{listed(who)} links with {command}, and {known.path.reason}",
+            f"{listed(who)} {'links' if len(who) == 1 else 'link'} with {command}, and {known.path.reason}",
             [at(known.path.reason, f"PATH={case.snapshot.environment.get('PATH', '')}")],
             [Manual("Install a C++ compiler, or name one by CXX", ("apt-get install g++",))],
         )

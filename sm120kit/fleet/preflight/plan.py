@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from sm120kit.capacity.types import Plan
@@ -30,13 +31,18 @@ def server_plans(prepared: Prepared) -> tuple[ServerPlan, ...]:
     return tuple(
         ServerPlan(
             replicas=tuple(numbers),
-            hardware=", ".join(gpu.name for gpu in prepared.spec.replica(numbers[0]).gpus),
+            hardware=_hardware([gpu.name for gpu in prepared.spec.replica(numbers[0]).gpus]),
             plan=forecast.plan,
             reason=forecast.reason,
             arguments=forecast.arguments,
         )
         for forecast, numbers in kinds
     )
+
+
+def _hardware(names: list[str]) -> str:
+    """``8x NVIDIA RTX PRO 6000``; each kind of card once."""
+    return ", ".join(name if number == 1 else f"{number}x {name}" for name, number in Counter(names).items())
 
 
 def ask_plan(prepared: Prepared, _environment: Mapping[str, str]) -> Answer:
