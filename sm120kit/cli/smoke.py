@@ -144,7 +144,7 @@ def command(
     request = with_launch(request, snapshot, model=model, sglang=sglang, arguments=sglang_arguments)
     case = Case(snapshot, request)
     report, results = judged(with_capacity(case), checks, checks, lived_with)
-    steps = [static_step(report, fail_on, time.monotonic() - start, empty=is_empty(case))]
+    steps = [static_step(report, fail_on, time.monotonic() - start, empty=not rehearse and is_empty(case))]
     _tell(steps[-1])
     proofs: tuple[ProofReport, ...] = ()
     if level != "static":

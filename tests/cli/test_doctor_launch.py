@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sm120kit.cli.launch_options import newest_version
 from tests.builders import distribution, known, snapshot
 from tests.cli.conftest import Answer, Command, Saved
 from tests.models import QWEN3_NEXT_80B
@@ -87,7 +88,7 @@ def test_what_was_asked_for_is_shown(sm120kit: Command, saved: Saved, tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--", "--tp", "2"], "--sglang 0.5.12"),
+        (["--", "--tp", "2"], f"--sglang {newest_version()}"),
         (["--sglang", "newest", "--", "--tp", "2"], "is no version"),
         (["stray"], "unexpected extra argument"),
         (["--", "stray"], "unexpected extra argument"),
