@@ -101,6 +101,7 @@ def _make(home: Path, version: str) -> None:
 
 
 def _run(*command: str) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"}
+    # pip asks rustc for its version, and rustup's rustc writes into HOME: that of a test must stay empty.
+    environment = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"} | {"HOME": str(CACHE)}
     if subprocess.run(command, check=False, stdin=subprocess.DEVNULL, env=environment).returncode:
         give_up(f"this command failed: {' '.join(command)}")
