@@ -10,6 +10,7 @@ from sm120kit.diagnosis.case import NamedGpu, Request
 from sm120kit.engines.sglang import read_launch_line
 from sm120kit.snapshot.facts import Fact, Known, Source, Unknown
 from sm120kit.snapshot.model_facts import ModelFacts, parse_model_config
+from tests.models import QWEN3_30B
 
 QWEN35_VL: dict[str, Any] = {
     "architectures": ["Qwen3_5ForConditionalGeneration"],
@@ -47,17 +48,7 @@ GPT_OSS: dict[str, Any] = {
     "quantization_config": {"quant_method": "mxfp4"},
 }
 FP8_EXPERTS: dict[str, Any] = {
-    "architectures": ["Qwen3MoeForCausalLM"],
-    "model_type": "qwen3_moe",
-    "torch_dtype": "bfloat16",
-    "hidden_size": 2048,
-    "num_hidden_layers": 48,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 4,
-    "head_dim": 128,
-    "num_experts": 128,
-    "num_experts_per_tok": 8,
-    "moe_intermediate_size": 768,
+    **QWEN3_30B,
     "quantization_config": {
         "quant_method": "compressed-tensors",
         "format": "float-quantized",

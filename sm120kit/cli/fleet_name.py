@@ -31,9 +31,22 @@ def fleet_argument(function: Function) -> Function:
     )(function)
 
 
-def replicas_argument(function: Function) -> Function:
-    """``[N...]`` after the name; the command gets the numbers as ``numbers``."""
-    return click.argument("numbers", metavar="[N...]", nargs=-1, type=click.IntRange(min=0))(function)
+def replicas_chosen(does: str) -> Callable[[Function], Function]:
+    """``[N...]`` after the name, which the command gets as ``numbers``, and ``--replica N``, as ``replicas``; ``does``
+    begins the help of the latter."""
+
+    def decorate(function: Function) -> Function:
+        option = click.option(
+            "--replica",
+            "replicas",
+            metavar="N",
+            type=click.IntRange(min=0),
+            multiple=True,
+            help=f"{does}; the same as a number after NAME. Again and again for several.",
+        )(function)
+        return click.argument("numbers", metavar="[N...]", nargs=-1, type=click.IntRange(min=0))(option)
+
+    return decorate
 
 
 def say_unreadable(error: Sm120kitError) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sm120kit.cli.fleet_name import chosen_fleet, chosen_replica, fleet_argument, replicas_argument
+from sm120kit.cli.fleet_name import chosen_fleet, chosen_replica, fleet_argument, replicas_chosen
 from sm120kit.cli.output import write_result
 from sm120kit.errors import GOOD, TARGET_UNREADABLE, Sm120kitError
 
@@ -33,15 +33,7 @@ Exit codes: 0 good, 2 there is no such fleet, replica or start, 3 a fault of sm1
 
 @click.command(epilog=EPILOG)
 @fleet_argument
-@replicas_argument
-@click.option(
-    "--replica",
-    "replicas",
-    metavar="N",
-    type=click.IntRange(min=0),
-    multiple=True,
-    help="Only this replica's log; the same as a number after NAME. Again and again for several.",
-)
+@replicas_chosen("Only this replica's log")
 @click.option("-f", "--follow", is_flag=True, help="Go on as lines are written.")
 @click.option(
     "-n",

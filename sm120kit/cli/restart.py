@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from sm120kit.cli.fleet_name import chosen_fleet, chosen_replica, fleet_argument, replicas_argument
+from sm120kit.cli.fleet_name import chosen_fleet, chosen_replica, fleet_argument, replicas_chosen
 from sm120kit.cli.live_table import Progress
 from sm120kit.cli.output import encoding_of, terminal, write_result
 from sm120kit.errors import FINDINGS, GOOD, Sm120kitError
@@ -26,15 +26,7 @@ Exit codes: 0 they are verified again, 1 not, 2 there is no such fleet or replic
 
 @click.command(epilog=EPILOG)
 @fleet_argument
-@replicas_argument
-@click.option(
-    "--replica",
-    "replicas",
-    metavar="N",
-    type=click.IntRange(min=0),
-    multiple=True,
-    help="Which one; the same as a number after NAME. Again and again for several.",
-)
+@replicas_chosen("Which one")
 @click.option("--json", "as_json", is_flag=True, help="Print the data (sm120kit.fleet/1) alone.")  # fmt: skip
 def command(*, name: str, numbers: Sequence[int], replicas: Sequence[int], as_json: bool) -> int:
     """End servers of a fleet and start them again; returns when they are verified again. The others go on."""

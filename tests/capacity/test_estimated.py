@@ -9,8 +9,7 @@ import pytest
 
 from sm120kit.capacity.estimated import embedding_bytes, expert_bytes, whole_bytes
 from sm120kit.snapshot.model_facts import ModelFacts, parse_model_config
-from tests.capacity.test_stopped import QWEN3_30B
-from tests.models import QWEN3_32B
+from tests.models import QWEN3_30B, QWEN3_32B
 from tests.planning import GIB
 
 MOE = QWEN3_30B | {"vocab_size": 151936, "tie_word_embeddings": False}

@@ -11,24 +11,9 @@ from sm120kit.capacity.predict import predict
 from sm120kit.capacity.settings import resolve_settings
 from sm120kit.capacity.stopped import Stop, stop_of
 from sm120kit.engines.sglang import read_launch_line
-from tests.models import DEEPSEEK_V3, QWEN3_32B, QWEN3_NEXT_80B
+from tests.models import DEEPSEEK_V3, QWEN3_30B, QWEN3_32B, QWEN3_NEXT_80B
 from tests.planning import LLAMA2_7B, QWEN36_27B, geometry, server
 
-QWEN3_30B: dict[str, Any] = {
-    "architectures": ["Qwen3MoeForCausalLM"],
-    "model_type": "qwen3_moe",
-    "torch_dtype": "bfloat16",
-    "hidden_size": 2048,
-    "num_hidden_layers": 48,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 4,
-    "head_dim": 128,
-    "num_experts": 128,
-    "num_experts_per_tok": 8,
-    "moe_intermediate_size": 768,
-    "intermediate_size": 6144,
-    "max_position_embeddings": 40960,
-}
 FP8 = {"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}
 
 
